@@ -1,0 +1,1 @@
+"""The kernels: one folder each, plus the ledger of expected divergences."""

@@ -1,0 +1,1 @@
+"""The tlx-equiv engine: one module per step of the flow model -> store -> ... -> judge."""

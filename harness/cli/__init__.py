@@ -1,0 +1,1 @@
+"""The command line ``tlx-equiv``: thin commands over the engine."""

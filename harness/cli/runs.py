@@ -1,0 +1,150 @@
+"""``tlx-equiv run`` and ``tlx-equiv report``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from harness import judge
+from harness import run as engine
+from harness.cli import options
+from harness.compile import default_jobs
+from harness.errors import HarnessError
+from harness.model import Case, CaseResult, Run, Status, Verdict
+from reports import write_report
+
+SYMBOLS = {
+    Verdict.IDENTICAL: ("=", "green"),
+    Verdict.EQUIVALENT: ("~", "green"),
+    Verdict.DIFFERENT: ("x", "yellow"),
+    Verdict.NONDETERMINISTIC: ("?", "red"),
+}
+COLOURS = {
+    Status.PASS: "green",
+    Status.EXPECTED: "cyan",
+    Status.REFUSED: "magenta",
+    Status.NEW: "bold red",
+    Status.CHANGED: "bold red",
+    Status.BROKEN: "bold red",
+}
+
+
+def run(
+    patterns: options.Patterns = None,
+    corpus: options.CorpusDirs = None,
+    target: options.Targets = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Compilations at once.")
+    ] = default_jobs(),
+    out: Annotated[Path, typer.Option(help="Where run.json goes.")] = options.OUT,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Compile everything again, whatever is stored.")
+    ] = False,
+    lane: options.Lane = "controlled",
+    toolchain: options.Overrides = None,
+    store: options.StoreDir = None,
+    json: options.Json = False,
+) -> None:
+    """Compile cases through both sides, compare every stage, and judge the differences."""
+    found = options.open_corpus(corpus)
+    chosen = found.select(patterns or (), target or ())
+    console = Console(stderr=json)
+    with options.open_session(
+        found, options.open_store(store), lane, toolchain, fresh=fresh
+    ) as session:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True)) as progress:
+            task = progress.add_task("compiling", total=len(chosen))
+
+            def done(case: Case, result: CaseResult | HarnessError) -> None:
+                progress.update(task, advance=1, description=case.id[:60])
+
+            command = "tlx-equiv " + " ".join(sys.argv[1:])
+            record = engine.execute(
+                session, found, chosen, jobs, command, version("tlx-equiv"), done
+            )
+    path = engine.save(record, out)
+    if json:
+        options.print_json(record)
+    else:
+        console.print(_table(record))
+        for line in summary(record):
+            console.print(line, soft_wrap=True)
+        console.print(f"run: {path}; report: tlx-equiv report {out}", soft_wrap=True)
+    raise typer.Exit(judge.exit_status(record))
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The run's folder.")] = options.OUT,
+    out: Annotated[Path, typer.Option(help="Where the pages go.")] = Path("build/report"),
+    store: options.StoreDir = None,
+) -> None:
+    """Write the HTML report (index.html and a page per kernel) and summary.md."""
+    index = write_report(engine.load(run), options.open_store(store), out)
+    print(f"report: {index}")
+
+
+def summary(run: Run) -> list[Text]:
+    """The last lines of a run: per stage, then what is new, expected and broken."""
+    lines = []
+    if run.void:
+        lines.append(Text(f"VOID, nothing was measured: {run.void}", "bold red"))
+    for stage, counts in engine.stage_counts(run).items():
+        total = sum(counts.values())
+        rest = ", ".join(f"{n} {name.lower()}" for name, n in counts.items() if name != "IDENTICAL")
+        text = f"{stage:>7}: {counts['IDENTICAL']} of {total} identical"
+        lines.append(Text(text + (f"; {rest}" if rest else "")))
+    for result, judgement in run.judgements():
+        if judgement.status in (Status.NEW, Status.CHANGED, Status.BROKEN):
+            text = f"{judgement.status.value.upper()} {result.case.id} {judgement.stage}:"
+            lines.append(Text(f"{text} {judgement.verdict}: {judgement.reason}", "red"))
+    lines = _shortened(lines, 60)
+    for problem in run.ledger_problems:
+        lines.append(Text(f"LEDGER {problem.expectation}: {problem.kind}: {problem.message}", "red"))
+    for problem_text in run.broken:
+        lines.append(Text(f"BROKEN {problem_text}", "red"))
+    counts = engine.statuses(run)
+    words = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
+    lines.append(Text(f"{len(run.results)} cases in {run.seconds:.1f} s: {words or 'none'}", "bold"))
+    return lines
+
+
+def _shortened(lines: list[Text], most: int) -> list[Text]:
+    if len(lines) <= most:
+        return lines
+    gone = len(lines) - most
+    return [*lines[:most], Text(f"... {gone} more: see the report or --json", "dim")]
+
+
+def _table(run: Run) -> Table:
+    table = Table(box=None, caption="= identical, ~ equivalent by rules, x different, . none")
+    stages = ("outcome", "ttir", "ttgir", "llir", "asm", "binary")
+    table.add_column("case", overflow="fold")
+    for stage in stages:
+        table.add_column(stage)
+    table.add_column("judged")
+    for result in run.results:
+        by_stage = {c.stage: c for c in result.comparisons}
+        cells = [Text(result.outcome)]
+        for stage in result.case.target.stages:
+            comparison = by_stage.get(stage)
+            produced = comparison and (
+                comparison.fingerprint or comparison.verdict is not Verdict.DIFFERENT
+            )
+            cells.append(Text(*SYMBOLS[comparison.verdict]) if comparison and produced else Text("."))
+        status = result.status()
+        table.add_row(Text(result.case.id), *cells, Text(status.value, COLOURS[status]))
+    return table

@@ -1,0 +1,360 @@
+"""Compile cases: one worker process per toolchain, a forked child per case.
+
+``Worker`` speaks to ``harness/worker/server.py``; ``compile_case`` turns what a child left
+behind into a stored Compilation. Compilations are incremental: the key covers everything that
+went in, and a sound stored result is returned as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import zlib
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.errors import HarnessError
+from harness.model import Case, Compilation, Failure, Outcome, PassStep
+from harness.store import Store
+from harness.toolchains import Controls, Toolchain
+
+CAPTURE_VERSION = 1
+START_TIMEOUT = 120.0
+ROOT = Path(__file__).resolve().parent.parent
+_BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from harness.worker.server import main;"
+_BOOT += " sys.path.pop(0); main(sys.argv[1:])"
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Limits of one child: seconds, bytes of address space, bytes of files written."""
+
+    deadline: float = 300.0
+    memory: int = 16 << 30
+    disk: int = 2 << 30
+
+
+class Worker:
+    """A running worker of one toolchain; started on first use, restarted if it dies."""
+
+    def __init__(self, toolchain: Toolchain, controls: Controls, limits: Limits) -> None:
+        self.toolchain = toolchain
+        self.controls = controls
+        self.limits = limits
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._waiting: dict[int, Future[dict[str, Any]]] = {}
+        self._ready: Future[dict[str, Any]] = Future()
+        self._next = 0
+        self._requests = -1
+        self._stderr = tempfile.TemporaryFile()
+
+    def identity(self) -> dict[str, Any]:
+        """What the worker found out about its toolchain while importing triton.
+
+        Raises HarnessError if triton cannot be imported there.
+        """
+        with self._lock:
+            self._ensure_started()
+            ready = self._ready
+        return ready.result(START_TIMEOUT)
+
+    def run(self, request: dict[str, Any], folder: Path) -> dict[str, Any]:
+        """Have one job done in ``folder``; returns how the child ended.
+
+        A worker that dies under a request fails that request alone.
+        """
+        self.identity()
+        reply: Future[dict[str, Any]] = Future()
+        with self._lock:
+            self._ensure_started()
+            self._next += 1
+            message = {
+                "id": self._next,
+                "folder": str(folder),
+                "env": self.controls.env,
+                **msgspec.to_builtins(self.limits),
+                **request,
+            }
+            self._waiting[self._next] = reply
+            os.write(self._requests, json.dumps(message).encode() + b"\n")
+        return reply.result(self.limits.deadline + START_TIMEOUT)
+
+    def close(self) -> None:
+        """Stop the worker and everything it runs."""
+        with self._lock:
+            if self._process is not None:
+                os.close(self._requests)
+                try:
+                    self._process.wait(5)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                self._process = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ensure_started(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        request_reader, self._requests = os.pipe()
+        reply_reader, reply_writer = os.pipe()
+        self._ready = Future()
+        self._stderr.seek(0)
+        self._stderr.truncate()
+        arguments = [str(request_reader), str(reply_writer)]
+        arguments.append(json.dumps(msgspec.to_builtins(self.toolchain.descriptors)))
+        try:
+            self._process = subprocess.Popen(
+                [str(self.toolchain.interpreter), "-s", "-c", _BOOT, str(ROOT), *arguments],
+                env={**self.toolchain.env, **self.controls.env},
+                stdin=subprocess.DEVNULL,
+                stdout=self._stderr,
+                stderr=self._stderr,
+                pass_fds=(request_reader, reply_writer),
+            )
+        except OSError as error:
+            raise HarnessError(
+                f"toolchain {self.toolchain.role}",
+                f"cannot start {self.toolchain.interpreter}: {error.strerror}",
+                "run `tlx-equiv toolchains sync`",
+            ) from error
+        os.close(request_reader)
+        os.close(reply_writer)
+        reader = threading.Thread(
+            target=self._read, args=(reply_reader, self._process, self._ready), daemon=True
+        )
+        reader.start()
+
+    def _read(
+        self, descriptor: int, process: subprocess.Popen[bytes], ready: Future[dict[str, Any]]
+    ) -> None:
+        with os.fdopen(descriptor, "rb") as replies:
+            for line in replies:
+                message = json.loads(line)
+                if "ready" in message:
+                    ready.set_result(message["ready"])
+                else:
+                    self._waiting.pop(message["id"]).set_result(message)
+        status = process.wait()
+        self._stderr.seek(0)
+        words = self._stderr.read()[-4000:].decode("utf-8", "replace").strip()
+        if not ready.done():
+            last = words.splitlines()[-1] if words else "no output"
+            ready.set_exception(
+                HarnessError(
+                    f"toolchain {self.toolchain.role} ({self.toolchain.interpreter})",
+                    f"its worker ended with status {status} while importing triton: {last}",
+                    "run `tlx-equiv toolchains verify`; the full output is:\n" + words,
+                )
+            )
+        while self._waiting:
+            _, waiting = self._waiting.popitem()
+            waiting.set_result(
+                {
+                    "signal": "",
+                    "exit_status": status,
+                    "killed": "worker died",
+                    "output": words,
+                    "seconds": 0.0,
+                }
+            )
+
+
+def compile_key(case: Case, fingerprint: str, controls: Controls) -> str:
+    """The sha256 over everything that a compilation depends on."""
+    helpers = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(Path(case.folder).glob("*.py"))
+        if path.name not in ("kernel.py", "case.py")
+    }
+    parts = msgspec.to_builtins(case)
+    for name in ("folder", "expect", "baseline", "runnable", "family"):
+        parts.pop(name, None)
+    parts |= {
+        "fingerprint": fingerprint,
+        "env": controls.env,
+        "common": controls.options,
+        "helpers": helpers,
+        "capture": CAPTURE_VERSION,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def compile_case(
+    worker: Worker,
+    case: Case,
+    fingerprint: str,
+    store: Store,
+    *,
+    again: bool = False,
+    fresh: bool = False,
+) -> Compilation:
+    """Compile ``case``, or return the stored result if nothing that went in has changed.
+
+    ``again`` compiles in a fresh process without stepping, for a second opinion that is kept
+    apart from the first. ``fresh`` ignores what is stored.
+    """
+    key = compile_key(case, fingerprint, worker.controls)
+    kind = "again" if again else "compile"
+    stored = store.load("again", key, Compilation) if again else store.load_compilation(key)
+    if stored is not None and not fresh:
+        return stored
+    request = {
+        "job": "compile",
+        "step": not again,
+        "case": msgspec.to_builtins(case),
+        "target": [
+            case.target.backend,
+            int(case.target.arch) if case.target.backend == "cuda" else case.target.arch,
+            case.target.warp_size,
+        ],
+        "options": {**worker.controls.options, **case.options},
+    }
+    with scratch(store) as folder:
+        ended = worker.run(request, folder)
+        compilation = _collect(case, key, worker, fingerprint, ended, folder, store, not again)
+        if compilation.failure is None or compilation.failure.phase != "harness":
+            store.save(kind, key, compilation)
+    return compilation
+
+
+@contextlib.contextmanager
+def scratch(store: Store) -> Any:
+    """A private folder for one child, removed afterwards; on the store's own disk."""
+    parent = store.root / "scratch"
+    try:
+        parent.mkdir(exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=parent))
+    except OSError as error:
+        raise HarnessError(
+            f"scratch folder below {parent}",
+            f"cannot be made: {error.strerror}",
+            "free some space or give a writable folder with --store DIR",
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _collect(
+    case: Case,
+    key: str,
+    worker: Worker,
+    fingerprint: str,
+    ended: dict[str, Any],
+    folder: Path,
+    store: Store,
+    stepped: bool,
+) -> Compilation:
+    artifacts = {}
+    for stage in case.target.stages:
+        for path in sorted((folder / "cache").glob(f"*/*.{stage}")):
+            name = f"raw.{stage}" if stage in ("ttir", "ttgir") else stage
+            artifacts[name] = store.put(path.read_bytes())
+    for path in sorted((folder / "checkpoints").glob("*")):
+        artifacts[path.name] = store.put(path.read_bytes())
+    result_path = folder / "result.json"
+    result = json.loads(result_path.read_text()) if result_path.exists() else None
+    if result and result.get("metadata"):
+        text = json.dumps(result["metadata"], sort_keys=True, indent=1)
+        artifacts["metadata"] = store.put(text.encode())
+    if ended["output"]:
+        artifacts["stderr"] = store.put(ended["output"].encode())
+    trace = []
+    trace_path = folder / "trace.jsonl"
+    if trace_path.exists():
+        for line in trace_path.read_text().splitlines():
+            step = json.loads(line)
+            snapshot = folder / "ir" / step["sha256"]
+            if snapshot.exists():
+                store.put(zlib.decompress(snapshot.read_bytes()))
+                step["snapshot"] = True
+            trace.append(msgspec.convert(step, PassStep))
+    outcome, failure = _failure(result, ended, folder)
+    return Compilation(
+        case=case.id,
+        key=key,
+        role=worker.toolchain.role,
+        fingerprint=fingerprint,
+        outcome=outcome,
+        artifacts=artifacts,
+        trace=tuple(trace),
+        failure=failure,
+        seconds=ended["seconds"],
+        stepped=stepped,
+        printed_errors=_diagnostic(ended["output"]) if outcome is Outcome.OK else "",
+    )
+
+
+def _failure(
+    result: dict[str, Any] | None, ended: dict[str, Any], folder: Path
+) -> tuple[Outcome, Failure | None]:
+    progress = folder / "progress"
+    now = progress.read_text().strip() if progress.exists() else ""
+    phase, _, pass_name = now.partition("\t")
+    common = {
+        "phase": phase or "start",
+        "pass_name": pass_name.strip(),
+        "exit_status": ended["exit_status"],
+        "signal": ended["signal"],
+        "stderr_tail": ended["output"][-6000:],
+    }
+    if ended["killed"] == "worker died":
+        common["phase"] = "harness"
+        return Outcome.CRASH, Failure(message="the worker itself died", **common)
+    if ended["killed"] == "deadline":
+        return Outcome.TIMEOUT, Failure(
+            message=f"killed after {ended['seconds']:.0f} s (its deadline)", **common
+        )
+    if ended["killed"] == "disk":
+        return Outcome.CRASH, Failure(
+            message="killed: it wrote more into its folder than its limit", **common
+        )
+    if result is None:
+        how = f"died of {ended['signal']}" if ended["signal"] else "ended the process"
+        if not ended["signal"]:
+            how += f" with exit status {ended['exit_status']}"
+        return Outcome.CRASH, Failure(message=_diagnostic(ended["output"]) or how, **common)
+    if result["ok"]:
+        return Outcome.OK, None
+    words = _diagnostic(ended["output"])
+    message = result["message"] if not words else f"{result['message']}\n{words}"
+    outcome = Outcome.UNSUPPORTED if _unsupported(result) else Outcome.ERROR
+    return outcome, Failure(message=message, exception=result["exception"], **common)
+
+
+def _unsupported(result: dict[str, Any]) -> bool:
+    """Whether a side lacks the name or option asked for, rather than rejecting its use."""
+    return any(
+        ("module 'triton.language.extra.tlx'" in text and "has no attribute" in text)
+        or "unexpected keyword argument" in text
+        or "compatible backends for target" in text
+        or text.startswith("ModuleNotFoundError")
+        for text in result["chain"]
+    )
+
+
+def _diagnostic(output: str) -> str:
+    """The compiler's own error lines in what a child printed, at most ten."""
+    marks = ("error:", "LLVM ERROR", "Assertion", "fatal error")
+    found = [line.strip() for line in output.splitlines() if any(m in line for m in marks)]
+    return "\n".join(dict.fromkeys(found[:10]))
+
+
+def default_jobs() -> int:
+    """As many compilations at once as this process may use cores."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

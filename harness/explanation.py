@@ -1,0 +1,123 @@
+"""The nouns of an explanation: where a difference is born, whose it is, what and how much."""
+
+from __future__ import annotations
+
+from harness.record import Record
+
+
+class AlignedPass(Record):
+    """One row of the two pass sequences, aligned by name.
+
+    ``left``/``right`` are indices into the reference's and candidate's trace, None where only
+    the other side runs the pass. ``difference`` is the number of differing lines, after all
+    rules, between the two sides' IR after this row; None where it could not be measured
+    (``note`` says why). ``event`` is ``born``, ``grows``, ``shrinks``, ``vanishes`` or empty.
+    ``behaviour`` comes from grafting: ``same``, ``differs``, ``not grafted`` or empty.
+    """
+
+    manager: str
+    name: str
+    left: int | None = None
+    right: int | None = None
+    left_options: str = ""
+    right_options: str = ""
+    difference: int | None = None
+    event: str = ""
+    behaviour: str = ""
+    plugin: bool = False
+    note: str = ""
+
+
+class Birth(Record):
+    """A place where a difference is born or grows: the pass, and what kind it is."""
+
+    row: int
+    manager: str
+    pass_name: str
+    event: str
+    kinds: tuple[str, ...] = ()
+    example_left: str = ""
+    example_right: str = ""
+
+
+class Crossing(Record):
+    """One cell of the evidence matrix: ``front``'s TTGIR through ``back``'s remaining stages.
+
+    ``artifacts`` maps the stages that came out (``llir``, ``ptx``, ``cubin``, ...) to sha256;
+    ``equals`` names the sides whose own binary this is, or is equivalent to by rules.
+    ``rewrites`` are the named rewrites that the text needed. ``void`` says why the cell is no
+    evidence (a self-crossing that does not reproduce the side's own result, a failure).
+    """
+
+    front: str
+    back: str
+    artifacts: dict[str, str] = {}
+    equals: tuple[str, ...] = ()
+    rewrites: tuple[str, ...] = ()
+    void: str = ""
+
+
+class Graft(Record):
+    """One side's pass run on the other side's IR from before it.
+
+    ``result`` is ``same`` (it gives what the other side's own pass gave), ``differs`` or
+    ``not grafted`` (``note`` says why).
+    """
+
+    row: int
+    name: str
+    runner: str
+    result: str
+    note: str = ""
+
+
+class Count(Record):
+    """How often something occurs on each side, in one checkpoint or stage."""
+
+    stage: str
+    table: str
+    name: str
+    left: int
+    right: int
+
+
+class Resources(Record):
+    """What one side's binary needs. Bytes per thread for stack and spills, per CTA for shared.
+
+    ``occupancy`` is the theoretical share of an SM's warps (0 to 1) and ``limiter`` what
+    limits it; None where the target's limits are not known. ``mix`` counts instructions.
+    """
+
+    registers: int | None = None
+    spill_stores: int | None = None
+    spill_loads: int | None = None
+    stack: int | None = None
+    shared: int | None = None
+    threads: int | None = None
+    occupancy: float | None = None
+    limiter: str = ""
+    instructions: int | None = None
+    mix: dict[str, int] = {}
+
+
+class Explanation(Record):
+    """Everything known about why one case differs.
+
+    ``attributions`` are the causes found, the first one decisive (``unresolved`` if none has
+    evidence); ``evidence`` says in one sentence each what they rest on.
+    ``same_back_end`` answers the headline question, whether the reference's back end turns the
+    candidate's TTGIR into the reference's binary: ``yes``, ``no`` or ``unknown``.
+    ``gaps`` are the parts that could not be done, each with its reason.
+    """
+
+    rows: tuple[AlignedPass, ...] = ()
+    births: tuple[Birth, ...] = ()
+    failing_pass: str = ""
+    matrix: tuple[Crossing, ...] = ()
+    grafts: tuple[Graft, ...] = ()
+    attributions: tuple[str, ...] = ("unresolved",)
+    evidence: tuple[str, ...] = ()
+    same_back_end: str = "unknown"
+    counts: tuple[Count, ...] = ()
+    resources: dict[str, Resources] = {}
+    gaps: tuple[str, ...] = ()

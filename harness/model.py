@@ -1,0 +1,356 @@
+"""The nouns of the project as frozen records; no behaviour beyond naming and parsing.
+
+Every record survives ``msgspec.json`` unchanged, which is how ``run.json`` and the store's
+manifests are written. Hashes are lower-case sha256 hex; sizes are bytes; times are seconds.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+from harness.errors import HarnessError
+from harness.explanation import Explanation
+from harness.record import Record
+
+CUDA_STAGES = ("ttir", "ttgir", "llir", "ptx", "cubin")
+HIP_STAGES = ("ttir", "ttgir", "llir", "amdgcn", "hsaco")
+CHECKPOINTS = ("ttir", "ttgir")
+
+
+# --- what is compiled ---------------------------------------------------------------------
+
+
+class Target(Record):
+    """A GPU architecture, written ``cuda:90`` or ``hip:gfx950``."""
+
+    backend: str
+    arch: str
+
+    def __str__(self) -> str:
+        return f"{self.backend}:{self.arch}"
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages of this backend, in pipeline order (the ladder of a verdict)."""
+        return CUDA_STAGES if self.backend == "cuda" else HIP_STAGES
+
+    @property
+    def warp_size(self) -> int:
+        """Threads per warp: 32, or 64 on AMD's gfx9 (CDNA) family."""
+        return 64 if self.arch.startswith("gfx9") else 32
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Read ``cuda:90`` or ``hip:gfx950``; raises HarnessError on anything else."""
+        backend, _, arch = text.partition(":")
+        if (backend == "cuda" and arch.isdigit()) or (backend == "hip" and arch[:3] == "gfx"):
+            return cls(backend, arch)
+        raise HarnessError(
+            f"target {text!r}",
+            "not a target this tool knows how to name",
+            "write cuda:<capability> (cuda:90) or hip:<architecture> (hip:gfx950)",
+        )
+
+
+class Case(Record):
+    """A kernel with one specialisation for one target: what a toolchain is asked to compile.
+
+    ``id`` is ``<folder>/<specialisation>@<target>``, the folder relative to its corpus.
+    ``source`` is the text of ``kernel.py``; it is compiled under ``virtual_path``, so that
+    line information does not depend on where a corpus lies on disk.
+    """
+
+    id: str
+    kernel: str
+    family: str
+    spec: str
+    target: Target
+    function: str
+    folder: str
+    virtual_path: str
+    source: str
+    signature: dict[str, str]
+    constexprs: dict[str, int | float | bool | str | None | dict[str, str]]
+    divisible_by_16: tuple[str, ...]
+    options: dict[str, object]
+    expect: str = "compile"
+    baseline: bool = False
+    runnable: bool = False
+
+
+# --- toolchains ---------------------------------------------------------------------------
+
+
+class PluginProof(Record):
+    """Evidence, taken inside a worker, that a plugin was loaded dynamically.
+
+    ``passes``, ``ops`` and ``dialects`` are what the library registers; ``missing`` what its
+    descriptor promises beyond that.
+    """
+
+    library: str
+    sha256: str
+    mapped_before_import: bool
+    mapped_after_import: bool
+    api_version: int
+    name: str
+    version: str
+    built_for_triton: str
+    passes: tuple[str, ...]
+    ops: tuple[str, ...]
+    dialects: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+class ToolchainIdentity(Record):
+    """What a toolchain is, measured in its environment.
+
+    ``fingerprint`` covers distributions (``name==version``) and the hashes of ``libraries``
+    (compiler, plugins, ptxas, ...; relative path -> sha256).
+    """
+
+    role: str
+    fingerprint: str
+    interpreter: str
+    python: str
+    triton_version: str
+    llvm_revision: str
+    distributions: tuple[str, ...]
+    libraries: dict[str, str]
+    plugins: tuple[PluginProof, ...] = ()
+
+
+# --- what compilation gives ---------------------------------------------------------------
+
+
+class Outcome(str, enum.Enum):
+    """How a compilation ended."""
+
+    OK = "OK"
+    ERROR = "ERROR"
+    CRASH = "CRASH"
+    TIMEOUT = "TIMEOUT"
+    UNSUPPORTED = "UNSUPPORTED"
+
+
+class Failure(Record):
+    """Why a compilation gave no binary, in the compiler's own words.
+
+    ``phase`` is ``import``, ``frontend``, a pass manager's name, a stage, or ``harness``;
+    ``pass_name`` the pass running at that moment. ``message`` is the compiler's diagnostic.
+    """
+
+    phase: str
+    message: str
+    pass_name: str = ""
+    exception: str = ""
+    exit_status: int | None = None
+    signal: str = ""
+    stderr_tail: str = ""
+
+
+class Artifact(Record):
+    """Bytes in the store."""
+
+    sha256: str
+    size: int
+
+
+class PassStep(Record):
+    """One executed pass: its name, options and adder, and the IR after it.
+
+    ``adder`` is the function below ``triton._C.libtriton`` that adds the pass, ``arguments``
+    what it was given besides the pass manager (JSON; empty if not plain values). ``snapshot``
+    says that the IR text itself is in the store under ``sha256``.
+    """
+
+    manager: str
+    name: str
+    options: str
+    adder: str
+    sha256: str
+    size: int
+    seconds: float
+    arguments: str = ""
+    snapshot: bool = False
+
+
+class Compilation(Record):
+    """One case compiled by one toolchain.
+
+    ``artifacts`` maps the checkpoints ``ttir`` and ``ttgir`` (MLIR's own print without debug
+    information), the raw stage files ``raw.ttir`` and ``raw.ttgir``, ``handover`` (the module
+    that the back end is given, as ``make_llir`` begins, with locations), ``llir``,
+    ``ptx``/``amdgcn``, ``cubin``/``hsaco``, ``metadata`` (launch metadata, JSON) and
+    ``stderr`` (when not empty) to stored bytes. ``printed_errors`` holds the error lines that
+    a successful compilation printed all the same: evidence, not noise.
+    """
+
+    case: str
+    key: str
+    role: str
+    fingerprint: str
+    outcome: Outcome
+    artifacts: dict[str, Artifact]
+    trace: tuple[PassStep, ...] = ()
+    failure: Failure | None = None
+    seconds: float = 0.0
+    stepped: bool = True
+    printed_errors: str = ""
+
+
+# --- what comparison says -----------------------------------------------------------------
+
+
+class Verdict(str, enum.Enum):
+    """Verdict of one comparison, strongest first."""
+
+    IDENTICAL = "IDENTICAL"
+    EQUIVALENT = "EQUIVALENT"
+    DIFFERENT = "DIFFERENT"
+    NONDETERMINISTIC = "NONDETERMINISTIC"
+
+
+class Hunk(Record):
+    """One region of a difference, after all rules.
+
+    ``before``/``after`` are the reference's and candidate's lines; ``context`` the lines just
+    above; ``region`` names where it is (function, section). ``kind`` and ``significance``
+    (``significant``, ``benign``, ``unclear``) come from ``explain``.
+    """
+
+    region: str
+    left_line: int
+    right_line: int
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    context: tuple[str, ...] = ()
+    kind: str = ""
+    significance: str = "unclear"
+
+
+class Comparison(Record):
+    """One stage of one case, the two sides against each other.
+
+    ``raw`` is the verdict on bytes, ``verdict`` the one after ``rules`` (the smallest set that
+    suffices; empty when raw equality held or nothing suffices). ``fingerprint`` identifies the
+    remaining difference; ``note`` says why where bytes alone do not (a stage that one side did
+    not produce, a rule that could not parse). ``hunks`` holds the first differences,
+    ``hunks_total`` how many there are.
+    """
+
+    stage: str
+    raw: Verdict
+    verdict: Verdict
+    rules: tuple[str, ...] = ()
+    side: str = ""
+    fingerprint: str = ""
+    note: str = ""
+    hunks: tuple[Hunk, ...] = ()
+    hunks_total: int = 0
+
+
+# --- what judging says --------------------------------------------------------------------
+
+
+class Status(str, enum.Enum):
+    """What a verdict means for the run.
+
+    ``PASS`` equal; ``EXPECTED`` in the ledger; ``REFUSED`` both sides refuse alike (agreement,
+    never a pass unless the kernel was written to be refused); ``NEW`` not in the ledger;
+    ``CHANGED`` in the ledger with another fingerprint; ``BROKEN`` could not be measured.
+    """
+
+    PASS = "pass"
+    EXPECTED = "expected"
+    REFUSED = "refused"
+    NEW = "new"
+    CHANGED = "changed"
+    BROKEN = "broken"
+
+
+class Judgement(Record):
+    """One stage of one case, judged. ``stage`` may also be ``outcome``.
+
+    ``expectation`` is the id of the ledger entry that applied; ``reason`` its reason, or why
+    the judgement is what it is.
+    """
+
+    stage: str
+    status: Status
+    verdict: str
+    expectation: str = ""
+    reason: str = ""
+
+
+class CaseResult(Record):
+    """Everything a run says about one case. ``outcome`` reads ``OK``, ``ERROR(plugin)``, ..."""
+
+    case: Case
+    outcome: str
+    outcome_fingerprint: str
+    compilations: dict[str, Compilation]
+    comparisons: tuple[Comparison, ...]
+    judgements: tuple[Judgement, ...]
+    checks: tuple[Check, ...] = ()
+    rechecked: bool = False
+    explanation: Explanation | None = None
+
+    @property
+    def deepest_equal(self) -> str:
+        """The last stage of the ladder that is identical or equivalent, or ``""``."""
+        good = (Verdict.IDENTICAL, Verdict.EQUIVALENT)
+        equal = [c.stage for c in self.comparisons if c.verdict in good]
+        return equal[-1] if equal else ""
+
+    def status(self) -> Status:
+        """The worst judgement of the case."""
+        order = list(Status)
+        return max((j.status for j in self.judgements), key=order.index, default=Status.BROKEN)
+
+
+class Check(Record):
+    """A FileCheck file run on one side's stage: ``passed``, and FileCheck's words if not."""
+
+    file: str
+    stage: str
+    role: str
+    passed: bool
+    message: str = ""
+
+
+class LedgerProblem(Record):
+    """A ledger entry that fails the run: stale, expired or malformed."""
+
+    expectation: str
+    kind: str
+    message: str
+
+
+class Run(Record):
+    """One execution over a set of cases: the contents of ``run.json``."""
+
+    version: int
+    started: str
+    seconds: float
+    lane: str
+    command: str
+    harness: str
+    reference: str
+    candidate: str
+    toolchains: dict[str, ToolchainIdentity]
+    controls: dict[str, str]
+    results: tuple[CaseResult, ...]
+    ledger_problems: tuple[LedgerProblem, ...] = ()
+    broken: tuple[str, ...] = ()
+    void: str = ""
+
+    def judgements(self) -> Iterator[tuple[CaseResult, Judgement]]:
+        """Every judgement with its case, in run order."""
+        for result in self.results:
+            for judgement in result.judgements:
+                yield result, judgement
+
+
+RUN_VERSION = 1

@@ -1,0 +1,143 @@
+"""The artifact store: bytes by sha256, and manifests that make a case complete.
+
+Layout: ``objects/ab/cdef...`` holds zlib-compressed bytes, ``manifests/<key>.json`` one
+compilation each. Files are written under a temporary name, flushed and renamed, the manifest
+last; so a process killed at any moment leaves nothing half-written under a final name.
+Everything is verified on read: a damaged object counts as absent and is removed, and what
+refers to it is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from harness.errors import HarnessError
+from harness.model import Artifact, Compilation
+
+_HEX = frozenset("0123456789abcdef")
+_R = TypeVar("_R", bound=msgspec.Struct)
+
+
+def digest(data: bytes) -> str:
+    """The sha256 of ``data``, lower-case hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class Store:
+    """A directory of artifacts and manifests, safe under concurrent processes.
+
+    Raises HarnessError when the directory cannot be written (read-only, disk full).
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for name in ("objects", "manifests"):
+            with self._writing(root / name):
+                (root / name).mkdir(parents=True, exist_ok=True)
+
+    def put(self, data: bytes) -> Artifact:
+        """Keep ``data``; returns its hash and size (uncompressed, bytes)."""
+        sha = digest(data)
+        path = self._object(sha)
+        if not path.exists():
+            self._write(path, zlib.compress(data, 1))
+        return Artifact(sha, len(data))
+
+    def get(self, sha: str) -> bytes | None:
+        """The bytes with this hash, or None if absent or damaged (then it is removed)."""
+        path = self._object(sha)
+        try:
+            data = zlib.decompress(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except zlib.error:
+            data = None
+        if data is None or digest(data) != sha:
+            path.unlink(missing_ok=True)
+            return None
+        return data
+
+    def read(self, artifact: Artifact | None) -> bytes | None:
+        """The artifact's bytes, or None where there is none to read."""
+        return None if artifact is None else self.get(artifact.sha256)
+
+    def save(self, kind: str, key: str, record: msgspec.Struct) -> None:
+        """Write the manifest ``key`` of a ``kind`` (``compile``, ``cross``, ...)."""
+        self._write(self._manifest(kind, key), msgspec.json.encode(record))
+
+    def load(self, kind: str, key: str, record: type[_R]) -> _R | None:
+        """The manifest ``key``, or None if absent or unreadable (then it is removed)."""
+        path = self._manifest(kind, key)
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=record)
+        except FileNotFoundError:
+            return None
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            path.unlink(missing_ok=True)
+            return None
+
+    def load_compilation(self, key: str) -> Compilation | None:
+        """A stored compilation, only if every artifact it names is present and sound."""
+        found = self.load("compile", key, Compilation)
+        if found is None:
+            return None
+        wanted = [a.sha256 for a in found.artifacts.values()]
+        wanted += [step.sha256 for step in found.trace if step.snapshot]
+        return found if all(self.get(sha) is not None for sha in set(wanted)) else None
+
+    def objects(self) -> Iterator[Path]:
+        """Every object file, in no particular order."""
+        yield from (self.root / "objects").glob("??/*")
+
+    def _object(self, sha: str) -> Path:
+        if len(sha) != 64 or not _HEX.issuperset(sha):
+            raise HarnessError(
+                f"artifact hash {sha!r}", "not a sha256", "delete the run and run again"
+            )
+        return self.root / "objects" / sha[:2] / sha[2:]
+
+    def _manifest(self, kind: str, key: str) -> Path:
+        return self.root / "manifests" / kind / f"{key}.json"
+
+    def _write(self, path: Path, data: bytes) -> None:
+        with self._writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+                os.replace(temporary, path)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+
+    def _writing(self, path: Path) -> _Writing:
+        return _Writing(path, self.root)
+
+
+class _Writing:
+    """Turns an OSError while writing into a HarnessError that names the path."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path = path
+        self.root = root
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise HarnessError(
+                f"store {self.root}",
+                f"cannot write {self.path.name}: {error.strerror or error}",
+                "free some space or give a writable folder with --store DIR;"
+                " what was stored before is intact",
+            ) from error

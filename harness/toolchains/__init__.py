@@ -1,0 +1,31 @@
+"""Toolchains: what is declared, how an environment is made, what it measurably is.
+
+``ensure`` makes or finds a toolchain; ``identify`` measures it in its own interpreter, and
+``proof_problems`` says why a run with it would be void.
+"""
+
+from harness.toolchains.controls import Controls, controls
+from harness.toolchains.declaration import Declaration, Descriptor, Lane, Role, declared
+from harness.toolchains.environment import Toolchain, ensure, find
+from harness.toolchains.override import split_override
+from harness.toolchains.proof import identify, proof_problems, verify
+from harness.toolchains.tools import Tools, tools
+
+__all__ = [
+    "Controls",
+    "Declaration",
+    "Descriptor",
+    "Lane",
+    "Role",
+    "Toolchain",
+    "Tools",
+    "controls",
+    "declared",
+    "ensure",
+    "find",
+    "identify",
+    "proof_problems",
+    "split_override",
+    "tools",
+    "verify",
+]

@@ -1,0 +1,55 @@
+"""Controls: settings that a lane gives to every side alike."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping
+
+import msgspec
+
+from harness.toolchains.declaration import Declaration, declared
+from harness.toolchains.environment import Toolchain
+from harness.toolchains.tools import tools
+from harness.worker.identity import HASHES_VARIABLE, Hashes
+
+_RELEASE = re.compile(r"release [^\n]*")
+
+
+class Controls(msgspec.Struct, frozen=True):
+    """What a lane sets for both sides: environment variables and compile options.
+
+    ``described`` says the same for readers: no machine paths, tools by version and sha256.
+    """
+
+    env: dict[str, str] = {}
+    options: dict[str, bool | int | float | str] = {}
+    described: dict[str, str] = {}
+
+
+def controls(
+    lane: str, toolchains: Mapping[str, Toolchain], declaration: Declaration | None = None
+) -> Controls:
+    """The controls of ``lane`` for a run with these toolchains (by role, at least one)."""
+    declared_lane = (declaration or declared()).lane(lane)
+    described = {name: str(value) for name, value in declared_lane.env.items()}
+    described |= {f"option {name}": str(v) for name, v in declared_lane.options.items()}
+    env = dict(declared_lane.env)
+    if declared_lane.tools:
+        present = [role for role in declared_lane.tools_of if role in toolchains]
+        source = toolchains[present[0]] if present else next(iter(toolchains.values()))
+        hashes = Hashes(source.env[HASHES_VARIABLE])
+        for variable, tool in declared_lane.tools.items():
+            path = getattr(tools(source), tool.replace("-", "_"))
+            env[variable] = str(path)
+            version = _version(str(path))
+            sha = hashes.sha256(str(path))
+            described[variable] = f"{tool} of {source.role}, {version}, sha256 {sha}"
+        hashes.save()
+    return Controls(env, dict(declared_lane.options), described)
+
+
+def _version(tool: str) -> str:
+    output = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True)
+    match = _RELEASE.search(output.stdout)
+    return match[0] if match else "unknown version"

@@ -1,0 +1,178 @@
+"""The jobs a worker can do, each in a forked child of its own, results left as files."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from typing import Any, Callable
+
+from harness.worker import source, stepping
+
+LAUNCH_METADATA = (
+    "name",
+    "num_warps",
+    "num_ctas",
+    "cluster_dims",
+    "warp_size",
+    "shared",
+    "tmem_size",
+    "global_scratch_size",
+    "global_scratch_align",
+    "profile_scratch_size",
+    "profile_scratch_align",
+    "tensordesc_meta",
+    "launch_cooperative_grid",
+    "launch_pdl",
+)
+SNAPSHOT_LIMIT = 4 << 20
+
+
+def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Compile one case, leaving stages in ``cache/`` and what the Recorder keeps."""
+    recorder = stepping.Recorder(folder, request["step"], SNAPSHOT_LIMIT)
+    recorder.entering("import", "")
+    case = request["case"]
+    kernel = source.load_kernel(
+        case["source"], case["virtual_path"], case["folder"], case["function"]
+    )
+    from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found]
+    from triton.compiler import ASTSource, compile  # type: ignore[import-not-found]
+
+    unknown = set(case["signature"]) | set(case["constexprs"])
+    missing = [name for name in kernel.arg_names if name not in unknown]
+    extra = sorted(unknown - set(kernel.arg_names))
+    if missing or extra:
+        raise LookupError(
+            f"{case['function']} takes {list(kernel.arg_names)}; case.py"
+            f" leaves out {missing} and names {extra} besides"
+        )
+    signature = {name: case["signature"].get(name, "constexpr") for name in kernel.arg_names}
+    constexprs = {name: _decode(value) for name, value in case["constexprs"].items()}
+    attributes = {
+        (index,): [["tt.divisibility", 16]]
+        for index, name in enumerate(kernel.arg_names)
+        if name in case["divisible_by_16"]
+    }
+    recorder.entering("frontend", "")
+    stepping.observe(recorder)
+    try:
+        compiled = compile(
+            ASTSource(kernel, signature, constexprs, attributes),
+            target=GPUTarget(*request["target"]),
+            options=_options(request),
+        )
+    finally:
+        stepping.observe(None)
+    metadata = compiled.metadata._asdict()
+    return {"metadata": {key: metadata[key] for key in LAUNCH_METADATA if key in metadata}}
+
+
+def cross(request: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Run this side's back end on the other side's module, left as ``input.ttgir``."""
+    stepping.observe(stepping.Recorder(folder, False, 0))
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import compile
+
+    compile(
+        os.path.join(folder, "input.ttgir"),
+        target=GPUTarget(*request["target"]),
+        options=_options(request),
+    )
+    return {}
+
+
+def graft(request: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Run single passes of this side on given IR, one after the other.
+
+    ``items`` hold an ``id``, an ``adder`` with its ``arguments``, and an ``input`` file. Each
+    leaves ``grafts/<id>`` (the IR after it) or ``grafts/<id>.error``; an item whose result
+    exists already is skipped, so that a crash costs one item only.
+    """
+    from triton._C import libtriton  # type: ignore[import-not-found]
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler.compiler import make_backend  # type: ignore[import-not-found]
+
+    backend = make_backend(GPUTarget(*request["target"]))
+    output = os.path.join(folder, "grafts")
+    os.makedirs(output, exist_ok=True)
+    for item in request["items"]:
+        path = os.path.join(output, item["id"])
+        if os.path.exists(path) or os.path.exists(path + ".error"):
+            continue
+        with open(path + ".error", "w") as file:
+            file.write("crashed the process")
+        try:
+            context = libtriton.ir.context()
+            libtriton.ir.load_dialects(context)
+            backend.load_dialects(context)
+            module = libtriton.ir.parse_mlir_module(item["input"], context)
+            module.context = context
+            manager = libtriton.ir.pass_manager(context)
+            adder = libtriton
+            for name in item["adder"].strip(".").split("."):
+                adder = getattr(adder, name)
+            arguments, keywords = json.loads(item["arguments"])
+            adder(manager, *arguments, **keywords)
+            manager.run(module, "graft")
+        except (RuntimeError, AttributeError, TypeError, ValueError) as error:
+            with open(path + ".error", "w") as file:
+                file.write(f"{type(error).__name__}: {str(error)[:500]}")
+            continue
+        with open(path, "w") as file:
+            file.write(module.str_nodebug())
+        os.remove(path + ".error")
+    return {}
+
+
+JOBS: dict[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
+    "compile": compile_case,
+    "cross": cross,
+    "graft": graft,
+}
+
+
+def run(request: dict[str, Any], folder: str) -> None:
+    """Do the job and leave ``result.json``; every exception becomes part of the result."""
+    os.makedirs(os.path.join(folder, "cache"))
+    os.makedirs(os.path.join(folder, "tmp"))
+    os.environ.update(
+        request["env"],
+        TRITON_CACHE_DIR=os.path.join(folder, "cache"),
+        TMPDIR=os.path.join(folder, "tmp"),
+        HOME=folder,
+    )
+    os.chdir(folder)
+    try:
+        result = {"ok": True, **JOBS[request["job"]](request, folder)}
+    except BaseException as error:  # a kernel may raise anything, SystemExit too
+        result = {
+            "ok": False,
+            "exception": type(error).__name__,
+            "message": str(error) or repr(error),
+            "chain": [type(e).__name__ + ": " + str(e) for e in _chain(error)],
+            "traceback": traceback.format_exc()[-8000:],
+        }
+    temporary = os.path.join(folder, "result.tmp")
+    with open(temporary, "w") as file:
+        json.dump(result, file, default=str)
+    os.replace(temporary, os.path.join(folder, "result.json"))
+
+
+def _options(request: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in request["options"].items()}
+
+
+def _decode(value: Any) -> Any:
+    import triton.language as tl  # type: ignore[import-not-found]
+
+    if isinstance(value, dict):
+        return getattr(tl, value["$dtype"])
+    return value
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found = [error]
+    while (cause := found[-1].__cause__ or found[-1].__context__) and cause not in found:
+        found.append(cause)
+    return found

@@ -1,0 +1,1 @@
+"""Toolchain pins and plugin descriptors, as data; ``harness.toolchains`` reads them."""
