@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from harness.toolchains import Controls, Toolchain
 CAPTURE_VERSION = 1
 START_TIMEOUT = 120.0
 ROOT = Path(__file__).resolve().parent.parent
+_LACKS = re.compile(r"module '(triton|utlx|tlx)[\w.]*' has no attribute")
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from harness.worker.server import main;"
 _BOOT += " sys.path.pop(0); main(sys.argv[1:])"
 
@@ -46,7 +48,7 @@ class Limits(msgspec.Struct, frozen=True):
 class Worker:
     """A running worker of one toolchain; started on first use, restarted if it dies."""
 
-    def __init__(self, toolchain: Toolchain, controls: Controls, limits: Limits) -> None:
+    def __init__(self, toolchain: Toolchain, controls: Controls, limits: Limits = Limits()) -> None:
         self.toolchain = toolchain
         self.controls = controls
         self.limits = limits
@@ -185,8 +187,7 @@ def compile_key(case: Case, fingerprint: str, controls: Controls) -> str:
         parts.pop(name, None)
     parts |= {
         "fingerprint": fingerprint,
-        "env": controls.env,
-        "common": controls.options,
+        "controls": controls.described,
         "helpers": helpers,
         "capture": CAPTURE_VERSION,
     }
@@ -216,11 +217,7 @@ def compile_case(
         "job": "compile",
         "step": not again,
         "case": msgspec.to_builtins(case),
-        "target": [
-            case.target.backend,
-            int(case.target.arch) if case.target.backend == "cuda" else case.target.arch,
-            case.target.warp_size,
-        ],
+        "target": target_of(case),
         "options": {**worker.controls.options, **case.options},
     }
     with scratch(store) as folder:
@@ -229,6 +226,13 @@ def compile_case(
         if compilation.failure is None or compilation.failure.phase != "harness":
             store.save(kind, key, compilation)
     return compilation
+
+
+def target_of(case: Case) -> list[str | int]:
+    """The arguments of Triton's GPUTarget: backend, architecture, threads per warp."""
+    target = case.target
+    arch = int(target.arch) if target.backend == "cuda" else target.arch
+    return [target.backend, arch, target.warp_size]
 
 
 @contextlib.contextmanager
@@ -340,7 +344,7 @@ def _failure(
 def _unsupported(result: dict[str, Any]) -> bool:
     """Whether a side lacks the name or option asked for, rather than rejecting its use."""
     return any(
-        ("module 'triton.language.extra.tlx'" in text and "has no attribute" in text)
+        _LACKS.search(text)
         or "unexpected keyword argument" in text
         or "compatible backends for target" in text
         or text.startswith("ModuleNotFoundError")

@@ -161,8 +161,9 @@ class PassStep(Record):
     """One executed pass: its name, options and adder, and the IR after it.
 
     ``adder`` is the function below ``triton._C.libtriton`` that adds the pass, ``arguments``
-    what it was given besides the pass manager (JSON; empty if not plain values). ``snapshot``
-    says that the IR text itself is in the store under ``sha256``.
+    what it was given besides the pass manager (JSON; empty if not plain values), ``origin``
+    the file whose code added it. The first step, ``front end``, is no pass but the IR that the
+    front end made. ``snapshot`` says that the IR text itself is in the store under ``sha256``.
     """
 
     manager: str
@@ -173,6 +174,7 @@ class PassStep(Record):
     size: int
     seconds: float
     arguments: str = ""
+    origin: str = ""
     snapshot: bool = False
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 
 import filelock
 import msgspec
 
-from harness import checks, compare, judge
+from harness import checks, compare, explain, judge
 from harness.compile import Limits, Worker, compile_case
 from harness.errors import HarnessError
+from harness.explanation import Explanation
 from harness.ledger import Ledger
 from harness.model import (
     Case,
@@ -37,7 +39,7 @@ class Session:
 
     ``void`` says why nothing that this session measures would be a result (a plugin that is
     not loaded dynamically, two sides that are the same), or is empty. ``fresh`` compiles
-    everything again, whatever is stored.
+    everything again, whatever is stored; ``explaining`` explains each case that differs.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Session:
         controls: Controls,
         limits: Limits | None = None,
         fresh: bool = False,
+        explaining: bool = True,
     ) -> None:
         self.roles = (reference.role, candidate.role)
         self.toolchains = {t.role: t for t in (reference, candidate)}
@@ -58,6 +61,7 @@ class Session:
         self.lane = lane
         self.controls = controls
         self.fresh = fresh
+        self.explaining = explaining
         self._workers = {
             t.role: Worker(t, controls, limits or Limits()) for t in (reference, candidate)
         }
@@ -103,6 +107,10 @@ class Session:
             rechecked = any(c.verdict is Verdict.DIFFERENT for c in comparisons)
             if rechecked:
                 comparisons = self._recheck(case, first, comparisons)
+            comparisons = tuple(explain.classify_hunks(c, self.roles) for c in comparisons)
+            explanation = None
+            if self.explaining and (rechecked or _one_fails(reference, candidate)):
+                explanation = self._explain(case, reference, candidate, comparisons)
         checked = [
             check
             for compilation in first.values()
@@ -126,6 +134,7 @@ class Session:
             ),
             checks=tuple(checked),
             rechecked=rechecked,
+            explanation=explanation,
         )
 
     def evaluate_all(
@@ -184,7 +193,7 @@ class Session:
         name = "cubin" if stage == "sass" else stage
         pair = [side.artifacts.get(name) for side in (reference, candidate)]
         shas = [artifact.sha256 if artifact else "-" for artifact in pair]
-        key = digest(":".join([stage, *shas, _code_version()]).encode())
+        key = digest(":".join([stage, *shas, _code_version(compare)]).encode())
         known = self.store.load("compare", key, Comparison)
         if known is not None:
             return known
@@ -216,17 +225,43 @@ class Session:
             for comparison in comparisons
         )
 
+    def _explain(
+        self,
+        case: Case,
+        reference: Compilation,
+        candidate: Compilation,
+        comparisons: tuple[Comparison, ...],
+    ) -> Explanation:
+        verdicts = "".join(f"{c.stage}={c.verdict.value}" for c in comparisons)
+        parts = [reference.key, candidate.key, verdicts, _code_version(explain, compare)]
+        key = digest(":".join(parts).encode())
+        known = self.store.load("explain", key, Explanation)
+        if known is not None and not self.fresh:
+            return known
+        sides = [
+            (self._workers[c.role], self.identities[c.role].fingerprint, c)
+            for c in (reference, candidate)
+        ]
+        found = explain.explain(
+            case, sides[0], sides[1], comparisons, self.store, self._disassemble
+        )
+        self.store.save("explain", key, found)
+        return found
+
     def _disassemble(self, cubin: bytes) -> str:
         return tools(self.toolchains[self.roles[1]]).disassemble(cubin)
 
 
-def _code_version() -> str:
-    """The hash of everything that decides a comparison, so that a stored one is never stale."""
-    global _version
-    if not _version:
-        sources = sorted(Path(compare.__file__).parent.glob("*.py"))
-        _version = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-    return _version
+def _one_fails(reference: Compilation, candidate: Compilation) -> bool:
+    return (reference.outcome is Outcome.OK) != (candidate.outcome is Outcome.OK)
 
 
-_version = ""
+@cache
+def _code_version(*packages: ModuleType) -> str:
+    """The hash of the code that decides, so that a stored decision is never stale."""
+    sources = [
+        path
+        for package in packages
+        for path in sorted(Path(str(package.__file__)).parent.glob("*.py"))
+    ]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

@@ -21,7 +21,7 @@ from harness.ledger import Ledger
 from harness.model import CaseResult, Run
 from harness.session import Session
 from harness.store import Store
-from harness.toolchains import cache_root, controls, ensure
+from harness.toolchains import cache_root, controls, declared, ensure
 
 Patterns = Annotated[
     list[str] | None,
@@ -79,6 +79,7 @@ def open_session(
     lane: str,
     overrides: Sequence[str] | None,
     fresh: bool = False,
+    explaining: bool = True,
 ) -> Session:
     """A session over the fork and the plugin, environments made if need be."""
     chosen = parse_overrides(overrides)
@@ -91,6 +92,7 @@ def open_session(
         lane,
         controls(lane, sides),
         fresh=fresh,
+        explaining=explaining,
     )
 
 
@@ -99,13 +101,13 @@ def parse_overrides(overrides: Sequence[str] | None) -> dict[str, str]:
     chosen = {}
     for text in overrides or ():
         role, equals, where = text.partition("=")
-        if not equals or role not in ("fork", "plugin", "upstream") or not where:
+        if not equals or not where:
             raise HarnessError(
                 f"--toolchain {text}",
-                "not of the form ROLE=WHERE with ROLE fork, plugin or upstream",
+                "not of the form ROLE=WHERE",
                 "write for example --toolchain fork=/path/to/venv",
             )
-        chosen[role] = where
+        chosen[declared().role(role).name] = where
     return chosen
 
 

@@ -101,6 +101,25 @@ class Renaming(dict[str, str]):
         return new
 
 
+class Blank(dict[str, str]):
+    """Every key becomes ``blank``, but strings stay. Made for ``substitute``."""
+
+    def __init__(self, blank: str = "") -> None:
+        super().__init__()
+        self._blank = blank
+
+    def __missing__(self, key: str) -> str:
+        new = self[key] = key if key.startswith('"') else self._blank
+        return new
+
+
+class Known(dict[str, str]):
+    """Known keys are replaced, others stay. Made for ``substitute``."""
+
+    def __missing__(self, key: str) -> str:
+        return key
+
+
 def tokens(pattern: str) -> re.Pattern[str]:
     """A pattern for ``substitute``: ``pattern`` outside of quoted strings."""
     return re.compile(f"({STRING}|{pattern})")

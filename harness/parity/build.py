@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -117,9 +117,7 @@ def _side(
     return manifest.Side(role, sha, launch)
 
 
-def _problem(
-    case: Case, kernel: Kernel, spec: Spec, sizes: Mapping[str, int]
-) -> manifest.Problem:
+def _problem(case: Case, kernel: Kernel, spec: Spec, sizes: Mapping[str, int]) -> manifest.Problem:
     """The launch at these sizes, its arguments in the order of the kernel's parameters."""
     assert kernel.launch is not None
     launch: Launch = _authored(case, "launch", kernel.launch, spec, sizes)
@@ -130,10 +128,8 @@ def _problem(
             f"launch gives arguments {sorted(launch.arguments)}, the kernel takes {order}",
             "name every non-constexpr parameter in launch",
         )
-    arguments = {
-        name: _argument(launch.arguments[name], case.signature[name]) for name in order
-    }
-    problem = {"grid": launch.grid, "arguments": arguments}
+    arguments = {name: _argument(launch.arguments[name], case.signature[name]) for name in order}
+    problem = {"grid": _plain(launch.grid), "arguments": arguments}
     try:
         converted = msgspec.convert(msgspec.to_builtins(problem), manifest.Problem)
     except msgspec.ValidationError as error:
@@ -148,15 +144,21 @@ def _argument(
 ) -> manifest.Argument:
     match argument:
         case Input(shape, dtype, fill, modulo, specials):
-            return manifest.InputTensor(tuple(shape), dtype, fill, modulo, specials)
+            return manifest.InputTensor(_plain(shape), dtype, fill, modulo, specials)
         case Output(shape, dtype, initial):
-            return manifest.OutputTensor(tuple(shape), dtype, initial)
+            return manifest.OutputTensor(_plain(shape), dtype, initial)
         case Descriptor(tensor, _):
             inner = _argument(tensor, triton_type)
             assert isinstance(inner, manifest.InputTensor | manifest.OutputTensor)
             return manifest.TensorDescriptor(inner)
         case Scalar(value):
-            return manifest.Value(triton_type, value)
+            floating = triton_type.startswith(("fp", "bf"))
+            return manifest.Value(triton_type, float(value) if floating else int(value))
+
+
+def _plain(extents: Iterable[int]) -> tuple[int, ...]:
+    """Without numpy's integers, which case.py may well have computed with."""
+    return tuple(int(extent) for extent in extents)
 
 
 def _parameters(case: Case) -> list[str]:

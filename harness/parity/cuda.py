@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from harness.parity.result import Device, Resources
 
 _PORTABLE_CLUSTER = 8
 _DEFAULT_SHARED = 48 << 10
+_QUEUE_CYCLES = 1_000_000  # half a millisecond: queueing 20 launches from Python takes less
 # Triton's numbers for element types in descriptor metadata are the device's; the host's
 # CUtensorMapDataType differs in these.
 _HOST_ELEMENT = {8: 10, 9: 8, 10: 9}
@@ -51,7 +52,6 @@ class CudaLauncher:
                 "run this where `python -c 'import torch; torch.zeros(1).cuda()'` works",
             )
         try:
-            torch.cuda.init()
             torch.zeros(1, device="cuda")
         except RuntimeError as error:
             raise HarnessError(
@@ -65,7 +65,7 @@ class CudaLauncher:
             arch=f"cuda:{found.major}{found.minor}",
             driver=_kernel_driver(),
             cuda=f"{self._driver_version // 1000}.{self._driver_version % 1000 // 10}",
-            torch=torch.__version__,
+            torch=str(torch.__version__),
             numpy=np.__version__,
             memory=found.total_memory,
             l2_bytes=found.L2_cache_size,
@@ -106,6 +106,20 @@ class CudaLauncher:
     def synchronize(self) -> None:
         """Wait for the device; raises RuntimeError if something queued has failed."""
         torch.cuda.synchronize(self.device)
+
+    def durations(self, launches: Sequence[Callable[[], None]]) -> list[float]:
+        """Microseconds by events; the GPU is kept busy until all launches are queued."""
+        cuda: Any = torch.cuda  # parts of it are not typed
+        cuda._sleep(_QUEUE_CYCLES)
+        events = []
+        for launch in launches:
+            begin, end = (cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            launch()
+            end.record()
+            events.append((begin, end))
+        self.synchronize()
+        return [1e3 * begin.elapsed_time(end) for begin, end in events]
 
     def _call(self, function: str, *arguments: Any) -> Any:
         """One driver call; its single result, if any. Raises LaunchFault on an error."""

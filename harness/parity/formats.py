@@ -106,33 +106,37 @@ def decode(bits: Array, form: Format) -> Floats:
     return bits.astype(np.float64)
 
 
-def ordinal(bits: Array, form: Format) -> npt.NDArray[np.int64]:
+def ordinal(bits: Array, form: Format) -> Array:
     """Integers in the order of the values, one apart for neighbours; both zeros are 0."""
     if not form.floating:
         return bits.astype(np.int64)
     magnitude = (bits & form.dtype.type(form.sign_mask - 1)).astype(np.int64)
-    return np.where(negative(bits, form), -magnitude, magnitude)
+    signed: Array = np.where(negative(bits, form), -magnitude, magnitude)
+    return signed
 
 
-def negative(bits: Array, form: Format) -> npt.NDArray[np.bool_]:
+def negative(bits: Array, form: Format) -> Array:
     """Where the sign bit is set."""
-    return (bits & form.dtype.type(form.sign_mask)) != 0
+    signs: Array = (bits & form.dtype.type(form.sign_mask)) != 0
+    return signs
 
 
-def is_nan(bits: Array, form: Format) -> npt.NDArray[np.bool_]:
+def is_nan(bits: Array, form: Format) -> Array:
     """Where an element is a NaN; nowhere for integers."""
     if not form.floating:
         return np.zeros(bits.shape, bool)
-    magnitude = bits & form.dtype.type(form.sign_mask - 1)
+    magnitude: Array = bits & form.dtype.type(form.sign_mask - 1)
     limit = form.dtype.type(form.infinity)
-    return magnitude > limit if form.infinities else magnitude >= limit
+    above: Array = magnitude > limit if form.infinities else magnitude >= limit
+    return above
 
 
-def is_inf(bits: Array, form: Format) -> npt.NDArray[np.bool_]:
+def is_inf(bits: Array, form: Format) -> Array:
     """Where an element is an infinity; nowhere for formats that have none."""
     if not form.floating or not form.infinities:
         return np.zeros(bits.shape, bool)
-    return (bits & form.dtype.type(form.sign_mask - 1)) == form.dtype.type(form.infinity)
+    equal: Array = (bits & form.dtype.type(form.sign_mask - 1)) == form.dtype.type(form.infinity)
+    return equal
 
 
 def _table(form: Format) -> Floats:

@@ -60,9 +60,7 @@ def generate(tensor: InputTensor, distribution: str, seed: int, label: str) -> A
     return bits.reshape(tensor.shape)
 
 
-def generate_all(
-    case_id: str, problem: Problem, distribution: str, seed: int
-) -> dict[str, Array]:
+def generate_all(case_id: str, problem: Problem, distribution: str, seed: int) -> dict[str, Array]:
     """The bits of every input of a problem."""
     return {
         name: generate(tensor, distribution, seed, f"{case_id}/{name}")
@@ -93,7 +91,7 @@ def _data(form: Format, distribution: str, stream: np.random.Philox, count: int)
     unit = (second >> np.uint64(11)).astype(np.float64) * 2.0**-53
     if distribution == "wide":
         low, high = _WIDE.get(form.name, _WIDE_DEFAULT)
-        exponent = (first >> np.uint64(1)) % np.uint64(high - low) + np.uint64(0)
+        exponent = (first >> np.uint64(1)) % np.uint64(high - low)
         sign = 1.0 - 2.0 * (first & np.uint64(1)).astype(np.float64)
         values = sign * np.ldexp(1.0 + unit, exponent.astype(np.int64) + low)
     else:
@@ -137,8 +135,10 @@ def _special_values(form: Format) -> Array:
 
 def _absolute(bits: Array, form: Format) -> Array:
     if form.floating:
-        return bits & form.dtype.type(form.sign_mask - 1)
-    return np.abs(bits) if form.storage.startswith("i") else bits
+        bits = bits & form.dtype.type(form.sign_mask - 1)
+    elif form.storage.startswith("i"):
+        bits = np.abs(bits)
+    return bits
 
 
 def _index_limit(form: Format) -> int:

@@ -7,7 +7,7 @@ implementation and nothing else, for memory, streams and events are torch's.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import torch
@@ -66,6 +66,9 @@ class Launcher(Protocol):
     def synchronize(self) -> None:
         """Wait for all that was queued; raises RuntimeError if any of it failed."""
 
+    def durations(self, launches: Sequence[Callable[[], None]]) -> list[float]:
+        """Microseconds that each launch takes on the GPU, queued one behind the other."""
+
 
 def scratch_bytes(metadata: LaunchMetadata, grid: tuple[int, int, int]) -> tuple[int, int]:
     """Bytes of global and of profile scratch that one launch of ``grid`` CTAs needs."""
@@ -116,12 +119,12 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _scalar(name: str, scalar: Value) -> bytes:
-    if scalar.type == "bf16":
+    if scalar.triton_type == "bf16":
         return struct.pack("<f", scalar.value)[2:]
-    code = _SCALARS.get(scalar.type)
+    code = _SCALARS.get(scalar.triton_type)
     try:
         if code is None:
-            raise struct.error(f"not a scalar type: {scalar.type}")
+            raise struct.error(f"not a scalar type: {scalar.triton_type}")
         return struct.pack(f"<{code}", scalar.value)
     except (struct.error, OverflowError) as error:
         raise HarnessError(

@@ -20,7 +20,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Base of the bundle's records: immutable, strict about unknown fields."""
 
 
-class InputTensor(Record, tag="input"):
+class InputTensor(Record, tag="input", frozen=True):
     """A tensor that the kernel reads; see ``harness.case.Input``."""
 
     shape: tuple[Extent, ...]
@@ -30,7 +30,7 @@ class InputTensor(Record, tag="input"):
     specials: bool = True
 
 
-class OutputTensor(Record, tag="output"):
+class OutputTensor(Record, tag="output", frozen=True):
     """A tensor that the kernel writes; see ``harness.case.Output``."""
 
     shape: tuple[Extent, ...]
@@ -38,14 +38,14 @@ class OutputTensor(Record, tag="output"):
     initial: Literal["poison", "zero"] = "poison"
 
 
-class Value(Record, tag="scalar"):
-    """A scalar, passed by value as Triton's ``type`` (``i32``, ``fp32``, ...)."""
+class Value(Record, tag="scalar", frozen=True):
+    """A scalar, passed by value as Triton's type (``i32``, ``fp32``, ...)."""
 
-    type: Name
+    triton_type: Name
     value: int | float
 
 
-class TensorDescriptor(Record, tag="descriptor"):
+class TensorDescriptor(Record, tag="descriptor", frozen=True):
     """A host-made TMA descriptor of a tensor of its own."""
 
     tensor: InputTensor | OutputTensor
@@ -54,7 +54,7 @@ class TensorDescriptor(Record, tag="descriptor"):
 Argument = InputTensor | OutputTensor | Value | TensorDescriptor
 
 
-class Problem(Record):
+class Problem(Record, frozen=True):
     """One launch: the grid in CTAs, and the arguments in the order the kernel takes them."""
 
     grid: Grid
@@ -62,7 +62,7 @@ class Problem(Record):
 
     def tensors(self) -> dict[str, InputTensor | OutputTensor]:
         """The tensors behind the arguments, by argument name."""
-        found: dict[str, InputTensor | OutputTensor] = msgspec.field(default_factory=dict)
+        found: dict[str, InputTensor | OutputTensor] = {}
         for name, argument in self.arguments.items():
             if isinstance(argument, TensorDescriptor):
                 found[name] = argument.tensor
@@ -130,7 +130,7 @@ class LaunchMetadata(msgspec.Struct, frozen=True):
         }
 
 
-class Side(Record):
+class Side(Record, frozen=True):
     """One toolchain's binary of a case, and how to launch it."""
 
     role: Name
@@ -138,14 +138,14 @@ class Side(Record):
     metadata: LaunchMetadata
 
 
-class Reference(Record):
+class Reference(Record, frozen=True):
     """What an output must be: two float64 arrays of the output's shape (objects)."""
 
     value: Sha
     bound: Sha
 
 
-class Trial(Record):
+class Trial(Record, frozen=True):
     """One input distribution: the seed, the hash of each input's bits, and the references."""
 
     distribution: Name
@@ -154,7 +154,7 @@ class Trial(Record):
     references: dict[str, Reference]
 
 
-class BundledCase(Record):
+class BundledCase(Record, frozen=True):
     """A case to launch: the checking problem, the timing one, both sides, the trials.
 
     ``omitted`` says of each distribution that is not tried why not.
@@ -169,14 +169,14 @@ class BundledCase(Record):
     omitted: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class ToolchainStamp(Record):
+class ToolchainStamp(Record, frozen=True):
     """Which toolchain a role was: its fingerprint and distributions (``name==version``)."""
 
     fingerprint: str
     distributions: tuple[str, ...]
 
 
-class Manifest(Record):
+class Manifest(Record, frozen=True):
     """The whole bundle; ``objects`` maps the hash of each stored object to its size in bytes.
 
     ``skipped`` says of each case that was asked for and is not in the bundle why not.

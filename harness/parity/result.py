@@ -26,7 +26,7 @@ class State(enum.StrEnum):
     SKIPPED = "SKIPPED"
 
 
-class Specials(Record):
+class Specials(Record, frozen=True):
     """How many NaNs (or infinities) the reference and the candidate have alone and both."""
 
     left_only: int = 0
@@ -35,7 +35,7 @@ class Specials(Record):
     payloads_differ: int = 0
 
 
-class Bits(Record):
+class Bits(Record, frozen=True):
     """One output, side against side. ``first`` holds the two bit patterns in hex.
 
     ``histogram`` counts differing elements by their distance in ULP (``"3-4"``);
@@ -55,7 +55,7 @@ class Bits(Record):
     program: int = -1
 
 
-class Truth(Record):
+class Truth(Record, frozen=True):
     """One output of one side against the float64 reference.
 
     ``worst_of_bound`` is the largest error as a fraction of its bound. ``unjudged`` elements
@@ -74,7 +74,7 @@ class Truth(Record):
     first: str = ""
 
 
-class Repeat(Record):
+class Repeat(Record, frozen=True):
     """One side against itself: ``moving`` counts the bytes that ever changed."""
 
     side: str
@@ -84,7 +84,7 @@ class Repeat(Record):
     first_index: tuple[int, ...] = ()
 
 
-class Stray(Record):
+class Stray(Record, frozen=True):
     """Bytes changed that no kernel may change; ``where`` names the buffer or its red zone."""
 
     side: str
@@ -93,7 +93,7 @@ class Stray(Record):
     first_offset: int
 
 
-class TrialResult(Record):
+class TrialResult(Record, frozen=True):
     """All that was measured with one input distribution."""
 
     distribution: str
@@ -103,7 +103,7 @@ class TrialResult(Record):
     stray: tuple[Stray, ...] = ()
 
 
-class Timing(Record):
+class Timing(Record, frozen=True):
     """One side's launches: microseconds, median and the middle half of the samples."""
 
     median: float
@@ -112,7 +112,7 @@ class Timing(Record):
     samples: int
 
 
-class Speed(Record):
+class Speed(Record, frozen=True):
     """Both sides timed in turns. ``ratio`` is candidate over reference, with its interval.
 
     ``verdict``: ``same``, ``slower``, ``faster`` (the candidate), ``too short to time`` or
@@ -127,7 +127,7 @@ class Speed(Record):
     high: float = 1.0
 
 
-class Resources(Record):
+class Resources(Record, frozen=True):
     """What a loaded binary uses: per thread, but ``static_shared`` and ``shared`` per CTA."""
 
     registers: int
@@ -136,7 +136,7 @@ class Resources(Record):
     shared: int
 
 
-class ParityResult(Record):
+class ParityResult(Record, frozen=True):
     """One case. ``side`` is a role or ``both``, empty where the state has none.
 
     ``binaries`` maps roles to sha256; ``metadata`` the launch properties that differ to the
@@ -167,7 +167,7 @@ class ParityResult(Record):
         return self.state is not State.SKIPPED
 
 
-class Device(Record):
+class Device(Record, frozen=True):
     """The GPU and what drove it."""
 
     name: str
@@ -180,7 +180,7 @@ class Device(Record):
     l2_bytes: int
 
 
-class ParityReport(Record):
+class ParityReport(Record, frozen=True):
     """One parity run: the contents of ``parity.json``. ``gpus`` are the devices by slot."""
 
     version: int
@@ -193,7 +193,7 @@ class ParityReport(Record):
 
     def counts(self) -> dict[str, int]:
         """How many cases ended in each verdict, most first."""
-        found: dict[str, int] = msgspec.field(default_factory=dict)
+        found: dict[str, int] = {}
         for result in self.results:
             found[result.verdict] = found.get(result.verdict, 0) + 1
         return dict(sorted(found.items(), key=lambda item: -item[1]))

@@ -6,8 +6,7 @@
 
 from harness.toolchains.controls import Controls, controls
 from harness.toolchains.declaration import Declaration, Descriptor, Lane, Role, declared
-from harness.toolchains.environment import Toolchain, ensure, find
-from harness.toolchains.override import split_override
+from harness.toolchains.environment import Toolchain, cache_root, ensure
 from harness.toolchains.proof import identify, proof_problems, verify
 from harness.toolchains.tools import Tools, tools
 
@@ -19,13 +18,12 @@ __all__ = [
     "Role",
     "Toolchain",
     "Tools",
+    "cache_root",
     "controls",
     "declared",
     "ensure",
-    "find",
     "identify",
     "proof_problems",
-    "split_override",
     "tools",
     "verify",
 ]

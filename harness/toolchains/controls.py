@@ -11,7 +11,8 @@ import msgspec
 from harness.toolchains.declaration import Declaration, declared
 from harness.toolchains.environment import Toolchain
 from harness.toolchains.tools import tools
-from harness.worker.identity import HASHES_VARIABLE, Hashes
+from harness.worker.hashes import Hashes
+from harness.worker.identity import HASHES_VARIABLE
 
 _RELEASE = re.compile(r"release [^\n]*")
 
@@ -22,9 +23,9 @@ class Controls(msgspec.Struct, frozen=True):
     ``described`` says the same for readers: no machine paths, tools by version and sha256.
     """
 
-    env: dict[str, str] = {}
-    options: dict[str, bool | int | float | str] = {}
-    described: dict[str, str] = {}
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    options: dict[str, bool | int | float | str] = msgspec.field(default_factory=dict)
+    described: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 def controls(

@@ -10,14 +10,14 @@ from typing import TypeVar
 import msgspec
 
 from harness.errors import HarnessError
-from harness.model import Record
+from harness.record import Record
 
 PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 _PIN = re.compile(r"([A-Za-z0-9._-]+)==")
 _T = TypeVar("_T")
 
 
-class Descriptor(Record):
+class Descriptor(Record, frozen=True):
     """A plugin: how it is installed and loaded, and what its library must register.
 
     ``library`` is relative to site-packages; ``loads`` is the variable through which Triton
@@ -36,11 +36,12 @@ class Descriptor(Record):
     dialects: tuple[str, ...]
 
 
-class Role(Record):
+class Role(Record, frozen=True):
     """A declared toolchain.
 
     ``pins`` maps each distribution to its requirement with hashes; ``compiler`` is the one
-    that brings the ``triton`` package. ``python`` is ``""`` for the harness's own version.
+    that brings the ``triton`` package, with TLX compiled in or not (``builtin_tlx``).
+    ``python`` is ``""`` for the harness's own version.
     """
 
     name: str
@@ -48,27 +49,28 @@ class Role(Record):
     compiler: str
     pins: dict[str, str]
     lock: str
+    builtin_tlx: bool = False
     plugins: tuple[Descriptor, ...] = ()
     python: str = ""
 
 
-class Lane(Record):
+class Lane(Record, frozen=True):
     """Controls of one lane, the same for every side; see ``plugins/toolchains.toml``."""
 
-    options: dict[str, bool | int | float | str] = {}
-    env: dict[str, str] = {}
-    tools: dict[str, str] = {}
+    options: dict[str, bool | int | float | str] = msgspec.field(default_factory=dict)
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    tools: dict[str, str] = msgspec.field(default_factory=dict)
     tools_of: tuple[str, ...] = ()
 
 
-class Environment(Record):
+class Environment(Record, frozen=True):
     """What a toolchain's processes get: variables to ``keep`` and to ``set``."""
 
     keep: tuple[str, ...]
     set: dict[str, str]
 
 
-class Declaration(Record):
+class Declaration(Record, frozen=True):
     """Everything that a ``plugins`` folder declares."""
 
     roles: dict[str, Role]
@@ -92,15 +94,16 @@ class Declaration(Record):
         return among[name]
 
 
-class _RoleTable(Record):
+class _RoleTable(Record, frozen=True):
     about: str
     compiler: str
     lock: str
+    builtin_tlx: bool = False
     plugins: tuple[str, ...] = ()
     python: str = ""
 
 
-class _File(Record):
+class _File(Record, frozen=True):
     roles: dict[str, _RoleTable]
     environment: Environment
     controls: dict[str, Lane]
@@ -120,6 +123,7 @@ def declared(folder: Path = PLUGINS) -> Declaration:
             compiler=table.compiler,
             pins=_pins(folder / table.lock, table.compiler),
             lock=f"{folder.name}/{table.lock}",
+            builtin_tlx=table.builtin_tlx,
             plugins=tuple(_decode(folder / f"{p}.toml", Descriptor) for p in table.plugins),
             python=table.python,
         )

@@ -8,12 +8,14 @@ reach another one.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import rmtree
 
@@ -23,8 +25,8 @@ import uv
 
 from harness.errors import HarnessError
 from harness.toolchains.declaration import Declaration, Descriptor, Environment, Role, declared
+from harness.toolchains.installed import differences
 from harness.toolchains.override import TRITON, Plan, planned
-from harness.toolchains.record import differences
 from harness.worker.identity import HASHES_VARIABLE
 
 Progress = Callable[[str], None]
@@ -43,9 +45,10 @@ print(json.dumps([sysconfig.get_path("purelib"), places]))
 class Toolchain(msgspec.Struct, frozen=True):
     """An environment that is ready for use.
 
-    ``package`` is the folder of its ``triton`` package; ``overlay`` a folder laid over the
-    environment; ``env`` the whole environment of its processes; ``descriptors`` the plugins
-    it must load; ``origin`` says where it comes from.
+    ``package`` is the folder of its ``triton`` package; ``overlays`` are folders laid over
+    the environment; ``env`` is the whole environment of its processes. It must load the
+    plugins of ``descriptors`` and have TLX compiled in if, and only if, ``builtin_tlx``.
+    ``origin`` says where it comes from.
     """
 
     role: str
@@ -55,7 +58,8 @@ class Toolchain(msgspec.Struct, frozen=True):
     package: Path
     env: dict[str, str]
     descriptors: tuple[Descriptor, ...] = ()
-    overlay: Path | None = None
+    overlays: tuple[Path, ...] = ()
+    builtin_tlx: bool = False
 
 
 def ensure(
@@ -67,81 +71,65 @@ def ensure(
 ) -> Toolchain:
     """The toolchain for ``role``, its environment made if it does not exist yet.
 
-    ``override`` replaces the pins (see ``harness.toolchains.override``); ``cache`` is the
-    folder for environments (default: ``$TLX_EQUIV_CACHE``, else the user's cache folder).
-    ``progress`` hears in words what takes long. Raises HarnessError if it cannot be had.
+    ``override`` replaces the pins (see ``harness.toolchains.override``); ``cache`` is used
+    instead of ``cache_root()``. ``progress`` hears in words what takes long. Raises
+    HarnessError if the toolchain cannot be had.
     """
-    found, plan, folder = _look(role, override, cache, declaration)
-    if found is not None:
-        return found
-    _make(folder, plan, (declaration or declared()).role(role), progress or (lambda words: None))
-    found, _, _ = _look(role, override, cache, declaration)
-    if found is None:
-        raise HarnessError(
-            f"toolchain {role} ({plan.origin})",
-            "what was installed brings no triton package",
-            "give a distribution that does",
-        )
-    return found
-
-
-def find(
-    role: str,
-    override: str | None = None,
-    cache: Path | None = None,
-    declaration: Declaration | None = None,
-) -> Toolchain | None:
-    """Like ``ensure``, but None where the environment would have to be made."""
-    return _look(role, override, cache, declaration)[0]
-
-
-def _look(
-    name: str, override: str | None, cache: Path | None, declaration: Declaration | None
-) -> tuple[Toolchain | None, Plan, Path]:
-    """The toolchain if it exists, its plan, and its environment's folder."""
     declaration = declaration or declared()
-    role = declaration.role(name)
-    plan = planned(role, override)
-    root = _cache_root(cache)
-    python = role.python or f"{sys.version_info.major}.{sys.version_info.minor}"
-    folder = root / "toolchains" / f"{name}-{plan.digest(python)}"
+    wanted = declaration.role(role)
+    plan = planned(wanted, override)
+    root = cache_root() if cache is None else cache.expanduser().absolute()
     if plan.interpreter is not None:
         interpreter = plan.interpreter
-        site_packages, package = _probe(name, interpreter)
+        site_packages, package = _probe(role, interpreter)
     else:
+        python = wanted.python or f"{sys.version_info.major}.{sys.version_info.minor}"
+        folder = root / "toolchains" / f"{role}-{plan.digest(python)}"
         interpreter = folder / "bin" / "python"
         if not interpreter.exists():  # never made, or its base interpreter is gone
-            return None, plan, folder
-        site_packages = next(folder.glob("lib/python*/site-packages"))
-        roots = [plan.overlay or site_packages, site_packages]
-        package = next((r / "triton" for r in roots if (r / TRITON).is_file()), Path())
-        if package == Path():
-            return None, plan, folder
-    toolchain = Toolchain(
-        role=name,
+            _make(folder, plan, wanted, progress or (lambda words: None))
+        site_packages = _site_packages(folder)
+        package = _package(site_packages, plan)
+    return Toolchain(
+        role=role,
         origin=plan.origin,
         interpreter=interpreter,
         site_packages=site_packages,
         package=package,
         env=_env(declaration.environment, root, interpreter),
         descriptors=plan.descriptors,
-        overlay=plan.overlay,
+        overlays=plan.overlays,
+        builtin_tlx=wanted.builtin_tlx,
     )
-    return toolchain, plan, folder
 
 
-def _cache_root(cache: Path | None) -> Path:
-    if cache is not None:
-        return cache.expanduser().absolute()
+def cache_root() -> Path:
+    """The folder for environments and other things that can be made again: the one that
+    ``TLX_EQUIV_CACHE`` names, else ``tlx-equiv`` in the user's cache folder.
+    """
     if os.environ.get(CACHE_VARIABLE):
         return Path(os.environ[CACHE_VARIABLE]).expanduser().absolute()
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "tlx-equiv"
 
 
+def _site_packages(folder: Path) -> Path:
+    return next(folder.glob("lib/python*/site-packages"))
+
+
+def _package(site_packages: Path, plan: Plan) -> Path:
+    """The triton package of an environment of ours."""
+    for root in (*plan.overlays, site_packages):
+        if (root / TRITON).is_file():
+            return root / "triton"
+    raise HarnessError(
+        plan.origin, "brings no triton package", "give a distribution that brings one"
+    )
+
+
 def _env(environment: Environment, root: Path, interpreter: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in environment.keep if name in os.environ}
-    name = str(interpreter).strip("/").replace("/", "-")
+    name = hashlib.sha256(str(interpreter).encode()).hexdigest()[:16]
     return {**kept, **environment.set, HASHES_VARIABLE: str(root / "hashes" / f"{name}.json")}
 
 
@@ -170,14 +158,7 @@ def _make(folder: Path, plan: Plan, role: Role, progress: Progress) -> None:
     """Make the environment in ``folder``, unless another process has done so meanwhile."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(f"{folder}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            progress(f"{role.name}: waiting for another process to make {folder}")
-            lock.acquire()
-        with lock:
-            lock.release()  # ``with`` has counted a second acquisition
+        with _lock(folder, lambda: progress(f"{role.name}: another process is making it")):
             if (folder / "bin" / "python").exists():
                 return
             for stale in [folder, *folder.parent.glob(f".{folder.name}-*")]:
@@ -194,17 +175,31 @@ def _make(folder: Path, plan: Plan, role: Role, progress: Progress) -> None:
         ) from error
 
 
+@contextlib.contextmanager
+def _lock(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    lock = filelock.FileLock(f"{folder}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        waiting()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _install(made: Path, plan: Plan, role: Role, progress: Progress) -> None:
     names = " and ".join(requirement.split()[0] for requirement in plan.requirements)
-    progress(f"{role.name}: installing {names} (up to 1 GB, once)")
+    progress(f"{role.name}: installing {names or plan.origin} (up to 1 GB, once)")
     _uv(role, made, "venv", "--relocatable", "--python", role.python or sys.executable, str(made))
-    site_packages = next(made.glob("lib/python*/site-packages"))
-    requirements = made / "requirements.txt"
-    requirements.write_text("\n".join(plan.requirements) + "\n")
-    command = ["pip", "install", "--python", str(made / "bin" / "python"), "--no-deps"]
-    command += ["--no-build", "--link-mode", "copy", "--compile-bytecode"]
-    command += ["--require-hashes"] if plan.hashed else []
+    site_packages = _site_packages(made)
     if plan.requirements:
+        requirements = made / "requirements.txt"
+        requirements.write_text("\n".join(plan.requirements) + "\n")
+        command = ["pip", "install", "--python", str(made / "bin" / "python"), "--no-deps"]
+        command += ["--no-build", "--link-mode", "copy", "--compile-bytecode"]
+        command += ["--require-hashes"] if plan.hashed else []
         _uv(role, made, *command, "-r", str(requirements))
     damaged = differences([site_packages])
     if damaged:
@@ -213,14 +208,15 @@ def _install(made: Path, plan: Plan, role: Role, progress: Progress) -> None:
             f"uv's cache is damaged: {damaged[0]}",
             "clear it with `uv cache clean`",
         )
-    if plan.overlay is not None:
-        line = f"import site; site.addsitedir({str(plan.overlay)!r})\n"
-        (site_packages / "tlx_equiv_overlay.pth").write_text(line)
+    _package(site_packages, plan)
+    for number, overlay in enumerate(plan.overlays):
+        line = f"import site; site.addsitedir({str(overlay)!r})\n"
+        (site_packages / f"tlx_equiv_overlay_{number}.pth").write_text(line)
 
 
 def _uv(role: Role, made: Path, *arguments: str) -> None:
     """Run uv, away from the working directory's own uv settings."""
-    command = [uv.find_uv_bin(), "--no-progress", *arguments]
+    command = [uv.find_uv_bin(), "--quiet", *arguments]
     # Bytecode that is checked against the source's hash, so that no edit is ever overlooked.
     env = {**os.environ, "PYC_INVALIDATION_MODE": "CHECKED_HASH"}
     process = subprocess.run(
@@ -240,7 +236,7 @@ def _way_out(words: str, role: Role) -> str:
         return _WRITABLE
     if any(sign in lower for sign in ("network", "connect", "dns", "timed out", "offline")):
         return (
-            f"connect to a package index (UV_INDEX_URL) once, or give an environment that exists"
-            f" with {role.name}=/path/to/venv"
+            "connect to a package index (UV_DEFAULT_INDEX) once, or give an environment that"
+            f" exists with {role.name}=/path/to/venv"
         )
-    return f"correct {role.lock}, or give an environment with {role.name}=/path/to/venv"
+    return f"correct the override or {role.lock}, or give {role.name}=/path/to/venv"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+from pathlib import Path
 
 import msgspec
 
@@ -11,10 +13,19 @@ from harness.errors import HarnessError
 from harness.model import PluginProof, ToolchainIdentity
 from harness.toolchains.declaration import Descriptor
 from harness.toolchains.environment import Toolchain
-from harness.toolchains.record import differences
-from harness.worker import identity
+from harness.toolchains.installed import differences
 
-IDENTIFY_TIMEOUT = 300.0
+ROOT = Path(__file__).resolve().parents[2]
+IDENTIFY_TIMEOUT = 300.0  # seconds
+BUILTIN_TLX = "language/extra/tlx"  # within the triton package, where TLX is compiled in
+# The harness's folder is on the path only while the worker's modules are imported.
+_IDENTIFY = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from harness.worker.identity import main
+sys.path.pop(0)
+main()
+"""
 
 
 def identify(toolchain: Toolchain) -> ToolchainIdentity:
@@ -23,11 +34,14 @@ def identify(toolchain: Toolchain) -> ToolchainIdentity:
     Raises HarnessError if its ``import triton`` fails.
     """
     thing = f"toolchain {toolchain.role} ({toolchain.interpreter})"
-    way_out = "run `tlx-equiv toolchains verify`, or use another toolchain"
+    way_out = (
+        "run `tlx-equiv toolchains verify`; an environment of this tool's own is made anew once"
+        " its folder is deleted"
+    )
     request = json.dumps({"descriptors": msgspec.to_builtins(toolchain.descriptors)})
     try:
         process = subprocess.run(
-            [toolchain.interpreter, "-I", "-B", identity.__file__],
+            [toolchain.interpreter, "-I", "-B", "-c", _IDENTIFY, ROOT],
             input=request,
             capture_output=True,
             text=True,
@@ -43,24 +57,35 @@ def identify(toolchain: Toolchain) -> ToolchainIdentity:
         raise HarnessError(thing, cause, way_out) from error
     if process.returncode:
         words = " ".join(process.stderr.split()[-60:]) or "no output"
-        cause = f"importing triton ended with status {process.returncode}: {words}"
-        raise HarnessError(thing, cause, way_out)
+        raise HarnessError(
+            thing, f"importing triton ended with {_status(process.returncode)}: {words}", way_out
+        )
     measured = {"role": toolchain.role, **json.loads(process.stdout)}
     return msgspec.convert(measured, ToolchainIdentity)
 
 
+def _status(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"status {code}"
+
+
 def proof_problems(measured: ToolchainIdentity, toolchain: Toolchain) -> list[str]:
-    """Why a run with this toolchain would be void; empty when its plugins are proven loaded."""
+    """Why a run with this toolchain would be void; empty when it is what its role says:
+    its plugins proven to be loaded dynamically, TLX compiled in only where that is declared.
+    """
     proofs = {proof.library: proof for proof in measured.plugins}
     problems = []
+    builtin = (toolchain.package / BUILTIN_TLX).is_dir()
+    if builtin and not toolchain.builtin_tlx:
+        problems.append("its triton has TLX compiled in: it is a fork")
+    if toolchain.builtin_tlx and not builtin:
+        problems.append("its triton has no TLX compiled in: it is not the fork")
     for descriptor in toolchain.descriptors:
-        proof = proofs.pop(descriptor.library)
-        problems += _problems(descriptor, proof, measured.triton_version)
+        problems += _problems(descriptor, proofs.pop(descriptor.library), measured)
     problems += [f"{library} is loaded, which is no part of this role" for library in proofs]
     return [f"{measured.role}: {problem}" for problem in problems]
 
 
-def _problems(descriptor: Descriptor, proof: PluginProof, triton_version: str) -> list[str]:
+def _problems(descriptor: Descriptor, proof: PluginProof, measured: ToolchainIdentity) -> list[str]:
     name = f"plugin {descriptor.name} ({descriptor.library})"
     if not proof.sha256:
         return [f"{name} is not installed"]
@@ -71,7 +96,7 @@ def _problems(descriptor: Descriptor, proof: PluginProof, triton_version: str) -
     if proof.api_version != descriptor.api_version:
         return [f"{name} has API version {proof.api_version}, not {descriptor.api_version}"]
     problems = []
-    wanted = {descriptor.built_for_triton, _release(triton_version)} - {""}
+    wanted = {descriptor.built_for_triton, _release(measured.triton_version)} - {""}
     if wanted != {_release(proof.built_for_triton)}:
         problems.append(
             f"{name} is built for Triton {proof.built_for_triton}, not {' and '.join(wanted)}"
@@ -79,7 +104,7 @@ def _problems(descriptor: Descriptor, proof: PluginProof, triton_version: str) -
     if not (proof.passes or proof.ops):
         problems.append(f"{name} registers no pass and no op")
     if proof.missing:
-        problems.append(f"{name} lacks {len(proof.missing)}: {', '.join(proof.missing[:5])}, ...")
+        problems.append(f"{name} does not register {', '.join(proof.missing)}")
     return problems
 
 
@@ -90,7 +115,4 @@ def _release(version: str) -> str:
 
 def verify(toolchain: Toolchain) -> list[str]:
     """Installed files that are not what their distributions' RECORDs say, in words."""
-    folders = [toolchain.site_packages]
-    if toolchain.overlay is not None:
-        folders.append(toolchain.overlay)
-    return differences(folders)
+    return differences([toolchain.site_packages, *toolchain.overlays])

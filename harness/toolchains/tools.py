@@ -27,7 +27,10 @@ class Tools(msgspec.Struct, frozen=True):
             file.write(cubin)
             file.flush()
             process = subprocess.run(
-                [self.nvdisasm, "-c", file.name], capture_output=True, text=True, check=False
+                [self.nvdisasm, "-c", "-hex", file.name],
+                capture_output=True,
+                text=True,
+                check=False,
             )
         if process.returncode:
             raise HarnessError(

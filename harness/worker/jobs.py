@@ -37,11 +37,28 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
         case["source"], case["virtual_path"], case["folder"], case["function"]
     )
     from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found]
-    from triton.compiler import ASTSource, compile  # type: ignore[import-not-found]
+    from triton.compiler import compile  # type: ignore[import-not-found]
 
-    unknown = set(case["signature"]) | set(case["constexprs"])
-    missing = [name for name in kernel.arg_names if name not in unknown]
-    extra = sorted(unknown - set(kernel.arg_names))
+    ast_source = make_source(kernel, case)
+    recorder.entering("frontend", "")
+    stepping.observe(recorder)
+    try:
+        compiled = compile(
+            ast_source, target=GPUTarget(*request["target"]), options=options_of(request)
+        )
+    finally:
+        stepping.observe(None)
+    metadata = compiled.metadata._asdict()
+    return {"metadata": {key: metadata[key] for key in LAUNCH_METADATA if key in metadata}}
+
+
+def make_source(kernel: Any, case: dict[str, Any]) -> Any:
+    """Triton's ASTSource of a case; raises LookupError if case.py and kernel.py disagree."""
+    from triton.compiler import ASTSource
+
+    given = set(case["signature"]) | set(case["constexprs"])
+    missing = [name for name in kernel.arg_names if name not in given]
+    extra = sorted(given - set(kernel.arg_names))
     if missing or extra:
         raise LookupError(
             f"{case['function']} takes {list(kernel.arg_names)}; case.py"
@@ -54,30 +71,18 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
         for index, name in enumerate(kernel.arg_names)
         if name in case["divisible_by_16"]
     }
-    recorder.entering("frontend", "")
-    stepping.observe(recorder)
-    try:
-        compiled = compile(
-            ASTSource(kernel, signature, constexprs, attributes),
-            target=GPUTarget(*request["target"]),
-            options=_options(request),
-        )
-    finally:
-        stepping.observe(None)
-    metadata = compiled.metadata._asdict()
-    return {"metadata": {key: metadata[key] for key in LAUNCH_METADATA if key in metadata}}
+    return ASTSource(kernel, signature, constexprs, attributes)
 
 
 def cross(request: dict[str, Any], folder: str) -> dict[str, Any]:
     """Run this side's back end on the other side's module, left as ``input.ttgir``."""
-    stepping.observe(stepping.Recorder(folder, False, 0))
     from triton.backends.compiler import GPUTarget
     from triton.compiler import compile
 
     compile(
         os.path.join(folder, "input.ttgir"),
         target=GPUTarget(*request["target"]),
-        options=_options(request),
+        options=options_of(request),
     )
     return {}
 
@@ -159,7 +164,8 @@ def run(request: dict[str, Any], folder: str) -> None:
     os.replace(temporary, os.path.join(folder, "result.json"))
 
 
-def _options(request: dict[str, Any]) -> dict[str, Any]:
+def options_of(request: dict[str, Any]) -> dict[str, Any]:
+    """The compile options of a request, as ``triton.compile`` takes them."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in request["options"].items()}
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 import time
 import types
 from typing import Any, Callable, Iterator, Protocol
@@ -24,6 +25,7 @@ class Observer(Protocol):
     """What a compilation wants to know while it runs."""
 
     step: bool
+    begun: bool
 
     def entering(self, manager: str, name: str) -> None:
         """A pass (or, unstepped, a whole pass manager) is about to run."""
@@ -55,7 +57,7 @@ def install(libtriton: Any) -> None:
         def __init__(self, context: Any) -> None:
             super().__init__(context)
             self._context = context
-            self._noted: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
+            self._noted: list[tuple[str, str, Any, tuple[Any, ...], dict[str, Any]]] = []
             self._debug = False
 
         def enable_debug(self, *args: Any) -> Any:
@@ -65,6 +67,10 @@ def install(libtriton: Any) -> None:
         def run(self, module: Any, *args: Any) -> None:
             manager = str(args[0]) if args else "unnamed"
             observer = _observer
+            if observer is not None and observer.step and not observer.begun:
+                observer.begun = True
+                text = module.str_nodebug()
+                observer.passed(_step("front end", "front end", "", "", "", "", 0.0, text), text)
             if observer is not None and manager == BACK_END:
                 observer.handing_over(str(module))
             if observer is None or not observer.step:
@@ -72,7 +78,7 @@ def install(libtriton: Any) -> None:
                     observer.entering(manager, "")
                 super().run(module, *args)
             else:
-                for adder, function, arguments, keywords in self._noted:
+                for adder, origin, function, arguments, keywords in self._noted:
                     alone = real(self._context)
                     if self._debug:
                         alone.enable_debug()
@@ -83,29 +89,22 @@ def install(libtriton: Any) -> None:
                     alone.run(module, *args)
                     seconds = time.perf_counter() - started
                     text = module.str_nodebug()
-                    step = {
-                        "manager": manager,
-                        "name": name,
-                        "options": options,
-                        "adder": adder,
-                        "arguments": to_json(arguments, keywords),
-                        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-                        "size": len(text.encode()),
-                        "seconds": round(seconds, 6),
-                    }
+                    given = to_json(arguments, keywords)
+                    step = _step(manager, name, options, adder, given, origin, seconds, text)
                     observer.passed(step, text)
             if observer is not None and manager in CHECKPOINTS:
                 observer.leaving(manager, module.str_nodebug())
 
-        def note(self, adder: str, function: Any, args: Any, keywords: Any) -> None:
-            self._noted.append((adder, function, args, keywords))
+        def note(self, adder: str, origin: str, function: Any, args: Any, keywords: Any) -> None:
+            self._noted.append((adder, origin, function, args, keywords))
 
     def wrap(adder: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def added(*args: Any, **keywords: Any) -> Any:
             stepping = args and isinstance(args[0], SteppingPassManager)
             if stepping and _observer is not None and _observer.step:
-                return args[0].note(adder, function, args[1:], keywords)
+                origin = _origin(sys._getframe(1).f_code.co_filename)
+                return args[0].note(adder, origin, function, args[1:], keywords)
             return function(*args, **keywords)
 
         return added
@@ -135,6 +134,35 @@ def parse_pipeline(text: str) -> tuple[str, str]:
     if not brace:
         return inner.strip(), ""
     return name.strip(), " ".join(rest.rpartition("}")[0].split())
+
+
+def _step(
+    manager: str,
+    name: str,
+    options: str,
+    adder: str,
+    arguments: str,
+    origin: str,
+    seconds: float,
+    text: str,
+) -> dict[str, Any]:
+    data = text.encode()
+    return {
+        "manager": manager,
+        "name": name,
+        "options": options,
+        "adder": adder,
+        "arguments": arguments,
+        "origin": origin,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "size": len(data),
+        "seconds": round(seconds, 6),
+    }
+
+
+def _origin(path: str) -> str:
+    """The file whose code added a pass, below site-packages: whose pipeline it is part of."""
+    return path.rpartition("site-packages/")[2]
 
 
 def to_json(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
@@ -176,6 +204,7 @@ class Recorder:
         import zlib
 
         self.step = step
+        self.begun = False
         self._json, self._zlib = json, zlib
         self._folder = folder
         self._limit = snapshot_limit
@@ -183,7 +212,7 @@ class Recorder:
         os.makedirs(os.path.join(folder, "checkpoints"))
         os.makedirs(os.path.join(folder, "ir"))
         self._progress = os.open(os.path.join(folder, "progress"), os.O_CREAT | os.O_WRONLY)
-        self._trace = open(os.path.join(folder, "trace.jsonl"), "w", buffering=1)
+        self._trace: Any = None  # opened when the kernel file, which may write anywhere, is done
 
     def entering(self, manager: str, name: str) -> None:
         """See Observer; padded, so that a shorter name overwrites a longer one whole."""
@@ -196,6 +225,8 @@ class Recorder:
             self._kept.add(sha)
             with open(os.path.join(self._folder, "ir", sha), "wb") as file:
                 file.write(self._zlib.compress(text.encode(), 1))
+        if self._trace is None:
+            self._trace = open(os.path.join(self._folder, "trace.jsonl"), "w", buffering=1)
         self._trace.write(self._json.dumps(step) + "\n")
 
     def handing_over(self, text: str) -> None:

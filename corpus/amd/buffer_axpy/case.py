@@ -16,7 +16,7 @@ def _spec(dtype: str, block: int, steps: int, warps: int, hints: bool = True) ->
     pointers = ("x_ptr", "y_ptr", "z_ptr")
     return Spec(
         name=f"{dtype}-{block}x{steps}-w{warps}" + ("" if hints else "-unaligned"),
-        signature={name: f"*{dtype}" for name in pointers} | {"alpha": "fp32", "n": "i32"},
+        signature=dict.fromkeys(pointers, f"*{dtype}") | {"alpha": "fp32", "n": "i32"},
         constexprs={"BLOCK": block, "STEPS": steps},
         divisible_by_16=(*pointers, "n") if hints else (),
         options={"num_warps": warps},

@@ -10,7 +10,7 @@ def buffer_axpy(x_ptr, y_ptr, z_ptr, alpha, n, BLOCK: tl.constexpr, STEPS: tl.co
     """Each program walks STEPS neighbouring blocks; the last one is ragged."""
     start = tl.program_id(0) * (BLOCK * STEPS)
     lane = tl.arange(0, BLOCK)
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         offsets = start + step * BLOCK + lane
         inside = offsets < n
         x = tlx.buffer_load(x_ptr, offsets, mask=inside, other=0)

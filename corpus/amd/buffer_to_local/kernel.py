@@ -9,7 +9,7 @@ import triton.language.extra.tlx as tlx
 def buffer_to_local(
     x_ptr, y_ptr, BLOCK: tl.constexpr, STEPS: tl.constexpr, NUM_BUFFERS: tl.constexpr
 ):
-    """y = x with neighbouring halves of each block swapped; every program has STEPS full blocks.
+    """Y = x with neighbouring halves of each block swapped; every program has STEPS full blocks.
 
     (A mask that cuts through a vector cannot be lowered to a direct load, hence full blocks.)
     """
@@ -21,7 +21,7 @@ def buffer_to_local(
             tlx.local_view(buffers, step), x_ptr, first + step * BLOCK + lane
         )
         tlx.async_load_commit_group([token])
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         ahead = step + NUM_BUFFERS - 1
         # Past the last block the whole block is masked off: one mask value for all lanes.
         token = tlx.buffer_load_to_local(

@@ -13,7 +13,7 @@ ROWS_OF_EIGHT = tl.constexpr(
 
 @triton.jit
 def pinned_store(a_ptr, b_ptr, c_ptr, k, BLOCK_K: tl.constexpr):
-    """c = a @ b for one 64 x 64 tile per program: a is [p, 64, k], b is [k, 64]."""
+    """C = a @ b for one 64 x 64 tile per program: a is [p, 64, k], b is [k, 64]."""
     program = tl.program_id(0)
     rows = tl.arange(0, 64)
     columns = tl.arange(0, 64)

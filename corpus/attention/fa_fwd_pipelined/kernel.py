@@ -33,6 +33,7 @@ def fa_fwd_pipelined(
     BLOCK_N: tl.constexpr,
     NUM_BUFFERS: tl.constexpr,
     CAUSAL: tl.constexpr,
+    LOOP_STAGES: tl.constexpr,
 ):
     """Rows of block ``program_id(0)`` of head ``program_id(1)``; qk_scale includes log2(e).
 
@@ -80,7 +81,8 @@ def fa_fwd_pipelined(
     )
     p = p.to(dtype)
 
-    for tile in range(0, tiles - 1):
+    # With 0 or 1 stages the compiler should leave the pipeline, and its waits, as written.
+    for tile in tl.range(0, tiles - 1, num_stages=LOOP_STAGES):
         this = tile % NUM_BUFFERS
         nxt = (tile + 1) % NUM_BUFFERS
         tlx.barrier_wait(k_full[nxt], ((tile + 1) // NUM_BUFFERS) & 1)

@@ -62,7 +62,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """c = a @ b. Products of these types are exact in float32; each of the k additions, in any
+    """C = a @ b. Products of these types are exact in float32; each of the k additions, in any
     order, loses at most 2**-22 of the magnitudes summed (the tensor core may truncate and
     aligns a group of products to the largest), hence gamma_k; then one rounding of the result.
     """

@@ -21,9 +21,7 @@ def tmem_gemm(
     """c[m, n] = a[m, k] @ b[k, n], all row-major; one program per tile of c."""
     a_tiles = tlx.local_alloc((BLOCK_M, BLOCK_K), tlx.dtype_of(a_ptr), NUM_BUFFERS)
     b_tiles = tlx.local_alloc((BLOCK_K, BLOCK_N), tlx.dtype_of(b_ptr), NUM_BUFFERS)
-    sums = tlx.local_alloc(
-        (BLOCK_M, BLOCK_N), tl.float32, tl.constexpr(1), tlx.storage_kind.tmem
-    )
+    sums = tlx.local_alloc((BLOCK_M, BLOCK_N), tl.float32, tl.constexpr(1), tlx.storage_kind.tmem)
     # consumed[i] completes a phase each time an MMA has finished reading buffer i.
     consumed = tlx.alloc_barriers(NUM_BUFFERS)
 
@@ -53,7 +51,7 @@ def tmem_gemm(
         tlx.async_load_commit_group([a_token, b_token])
 
     sum_tile = tlx.local_view(sums, 0)
-    for step in range(0, steps):
+    for step in range(steps):
         buffer = step % NUM_BUFFERS
         # Everything but the newest NUM_BUFFERS - 2 groups has landed: this step's tiles too.
         tlx.async_load_wait_group(NUM_BUFFERS - 2)

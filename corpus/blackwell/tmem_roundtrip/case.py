@@ -37,7 +37,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """y = (x + x) + previous: doubling is exact, the last sum rounds once to float32."""
+    """Y = (x + x) + previous: doubling is exact, the last sum rounds once to float32."""
     x = inputs["x_ptr"]
     block = int(spec.constexprs["BLOCK_N"])
     previous = np.zeros_like(x)

@@ -7,14 +7,12 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def tmem_roundtrip(x_ptr, y_ptr, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """y = 2 * x + (x with its columns walked one block behind), tile by tile along a row of tiles.
+    """Y = 2 * x + (x with its columns walked one block behind), tile by tile along a row of tiles.
 
     Tile ``step`` is parked in one TMEM buffer while the tile before it is read from the
     other, so a buffer index or a wait that is off by one mixes up neighbouring tiles.
     """
-    tiles = tlx.local_alloc(
-        (BLOCK_M, BLOCK_N), tl.float32, tl.constexpr(2), tlx.storage_kind.tmem
-    )
+    tiles = tlx.local_alloc((BLOCK_M, BLOCK_N), tl.float32, tl.constexpr(2), tlx.storage_kind.tmem)
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     inside_rows = (rows < m)[:, None]
     lane = tl.arange(0, BLOCK_N)
@@ -22,7 +20,7 @@ def tmem_roundtrip(x_ptr, y_ptr, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.conste
     # The tile "before" the first one is zero.
     tlx.local_store(tlx.local_view(tiles, 1), tl.zeros((BLOCK_M, BLOCK_N), tl.float32))
 
-    for step in range(0, tl.cdiv(n, BLOCK_N)):
+    for step in range(tl.cdiv(n, BLOCK_N)):
         columns = step * BLOCK_N + lane
         offsets = rows[:, None] * n + columns[None, :]
         mask = inside_rows & (columns < n)[None, :]

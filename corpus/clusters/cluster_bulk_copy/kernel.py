@@ -20,7 +20,7 @@ def cluster_bulk_copy(
     # The barriers above are initialised before a peer's copy may complete on one of them.
     tlx.fence_mbarrier_init_cluster()
     tlx.cluster_barrier()
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         half = step % 2
         x = tl.load(x_ptr + first + step * BLOCK + lane)
         sent = tlx.local_view(outbox, half)

@@ -24,7 +24,7 @@ def cluster_leader(
     parts = parts_ptr + cluster * STEPS * (CLUSTER + 1)
     tlx.cluster_barrier()
 
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         x = tl.load(x_ptr + (program * STEPS + step) * BLOCK + lane)
         slots = parts + step * (CLUSTER + 1)
         tl.store(slots + rank, tl.sum(x))

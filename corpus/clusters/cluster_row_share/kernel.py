@@ -15,7 +15,7 @@ def cluster_row_share(
     STEPS: tl.constexpr,
     CLUSTER: tl.constexpr,
 ):
-    """y = x / (largest magnitude in x's row); CTA ``rank`` holds columns rank * BLOCK_C up.
+    """Y = x / (largest magnitude in x's row); CTA ``rank`` holds columns rank * BLOCK_C up.
 
     Rows have n <= CLUSTER * BLOCK_C elements; a cluster handles STEPS blocks of BLOCK_R rows.
     """
@@ -28,7 +28,7 @@ def cluster_row_share(
     # All barriers of the cluster are initialised before anyone signals one.
     tlx.cluster_barrier()
 
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         half = step % 2
         rows = (cluster * STEPS + step) * BLOCK_R + tl.arange(0, BLOCK_R)
         offsets = rows[:, None] * n + columns[None, :]

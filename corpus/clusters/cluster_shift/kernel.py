@@ -14,7 +14,7 @@ def cluster_shift(x_ptr, y_ptr, n, BLOCK: tl.constexpr, CLUSTER: tl.constexpr):
     lane = tl.arange(0, BLOCK)
     # Nobody writes to a CTA that has not started.
     tlx.cluster_barrier()
-    for step in range(0, tl.cdiv(n, BLOCK)):
+    for step in range(tl.cdiv(n, BLOCK)):
         columns = step * BLOCK + lane
         x = tl.load(x_ptr + program * n + columns, mask=columns < n, other=0)
         buffer = tlx.local_view(received, step % 2)

@@ -28,7 +28,7 @@ def _spec(
     return Spec(
         name=name,
         signature={"a_ptr": f"*{operand}", "b_ptr": f"*{operand}", "c_ptr": f"*{output}"}
-        | {n: "i32" for n in ("M", "N", "K", "stride_am", "stride_bk", "stride_cm")},
+        | dict.fromkeys(("M", "N", "K", "stride_am", "stride_bk", "stride_cm"), "i32"),
         constexprs={
             "BLOCK_M": block_m,
             "BLOCK_N": block_n,
@@ -36,7 +36,16 @@ def _spec(
             "NUM_BUFFERS": buffers,
         },
         # Without the hints on N and K the masks split the copies below cp.async's four bytes.
-        divisible_by_16=("a_ptr", "b_ptr", "c_ptr", "N", "K", "stride_am", "stride_bk", "stride_cm"),
+        divisible_by_16=(
+            "a_ptr",
+            "b_ptr",
+            "c_ptr",
+            "N",
+            "K",
+            "stride_am",
+            "stride_bk",
+            "stride_cm",
+        ),
         options={"num_warps": warps, "num_stages": stages},
         problem=dict(zip("MNK", sizes, strict=True)),
         speed={"M": 4096, "N": 4096, "K": 4096},

@@ -59,9 +59,7 @@ def pipelined_gemm(
         tlx.async_load_wait_group(NUM_BUFFERS - 2)
         # The copies were made by the generic proxy, wgmma reads through the async proxy.
         tlx.fence("async_shared")
-        acc = tlx.async_dot(
-            tlx.local_view(a_ring, buffer), tlx.local_view(b_ring, buffer), acc
-        )
+        acc = tlx.async_dot(tlx.local_view(a_ring, buffer), tlx.local_view(b_ring, buffer), acc)
         # One dot may stay in flight; the one before has released the buffer refilled below.
         acc = tlx.async_dot_wait(1, acc)
 

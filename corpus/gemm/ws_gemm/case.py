@@ -8,7 +8,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.case import Descriptor, Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
+from harness.case import (
+    Descriptor,
+    Expected,
+    FloatArray,
+    Input,
+    Kernel,
+    Launch,
+    Output,
+    Scalar,
+    Spec,
+)
 
 ROUNDING = {"fp16": (2.0**-11, 2.0**-25), "bf16": (2.0**-8, 0.0), "fp32": (2.0**-24, 0.0)}
 
@@ -20,6 +30,7 @@ def _spec(
     buffers: int,
     consumers: int,
     sizes: tuple[int, int, int],
+    stages: int | None,
     registers: int | None = None,
     hints: bool = True,
 ) -> Spec:
@@ -41,6 +52,7 @@ def _spec(
             "NUM_BUFFERS": buffers,
             "CONSUMERS": consumers,
             "REGISTERS": registers,
+            "LOOP_STAGES": stages,
         },
         divisible_by_16=("N", "K") if hints else (),
         options={"num_warps": 4},
@@ -91,10 +103,10 @@ KERNEL = Kernel(
     function="ws_gemm",
     targets=("cuda:90",),
     specs=[
-        _spec("fp16", "fp16", (128, 128, 64), 4, 2, (200, 208, 456), 232),
-        _spec("bf16", "bf16", (128, 256, 64), 3, 2, (136, 272, 352), 232),
-        _spec("fp16", "fp32", (64, 128, 64), 4, 1, (97, 144, 424), hints=False),
-        _spec("bf16", "fp32", (256, 128, 32), 3, 2, (300, 144, 176)),
+        _spec("fp16", "fp16", (128, 128, 64), 4, 2, (200, 208, 464), 0, 232),
+        _spec("bf16", "bf16", (128, 256, 64), 3, 2, (136, 272, 352), 1, 232),
+        _spec("fp16", "fp32", (64, 128, 64), 4, 1, (97, 144, 424), 0, hints=False),
+        _spec("bf16", "fp32", (256, 128, 32), 3, 2, (300, 144, 176), None),
     ],
     launch=launch,
     reference=reference,

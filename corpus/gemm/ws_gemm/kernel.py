@@ -18,6 +18,7 @@ def ws_gemm(
     NUM_BUFFERS: tl.constexpr,
     CONSUMERS: tl.constexpr,
     REGISTERS: tl.constexpr,
+    LOOP_STAGES: tl.constexpr,
 ):
     """One tile of C = A @ B for each program; each consumer has ROWS of its BLOCK_M rows."""
     ROWS: tl.constexpr = BLOCK_M // CONSUMERS
@@ -35,7 +36,7 @@ def ws_gemm(
             tiles_n = tl.cdiv(N, BLOCK_N)
             row = tl.program_id(0) // tiles_n * BLOCK_M
             col = tl.program_id(0) % tiles_n * BLOCK_N
-            for step in range(0, tl.cdiv(K, BLOCK_K)):
+            for step in range(tl.cdiv(K, BLOCK_K)):
                 slot = step % NUM_BUFFERS
                 # On the first lap the parity is that of a phase before the first: no waiting.
                 tlx.barrier_wait(empty[slot], ((step // NUM_BUFFERS) & 1) ^ 1)
@@ -57,7 +58,8 @@ def ws_gemm(
             steps = tl.cdiv(K, BLOCK_K)
 
             acc = tl.zeros((ROWS, BLOCK_N), dtype=tl.float32)
-            for step in range(0, steps):
+            # With 0 or 1 stages the compiler should leave the waits as written.
+            for step in tl.range(0, steps, num_stages=LOOP_STAGES):
                 slot = step % NUM_BUFFERS
                 tlx.barrier_wait(full[slot], (step // NUM_BUFFERS) & 1)
                 acc = tlx.async_dot(a_ring[part * NUM_BUFFERS + slot], b_ring[slot], acc)

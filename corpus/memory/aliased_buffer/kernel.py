@@ -7,10 +7,9 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def aliased_buffer(x_ptr, y_ptr, rows, BLOCK_N: tl.constexpr, BLOCK_M: tl.constexpr):
-    """Write the transpose of x (``rows`` by BLOCK_N float16) as float32 halves and wholes.
+    """y = [2 * t, t] in float32, where t is the transpose of x (``rows`` by BLOCK_N, 16 bits wide).
 
-    The first buffer holds float16, the second float32 of half the width, in the same memory.
-    y has 2 * ``rows`` columns: the transposed rows of x times 2, then x itself transposed.
+    The second buffer, of wider elements and half as many rows, lies in the first one's memory.
     """
     HALF: tl.constexpr = BLOCK_M // 2
     narrow = tlx.local_alloc((BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1)
@@ -33,7 +32,7 @@ def aliased_buffer(x_ptr, y_ptr, rows, BLOCK_N: tl.constexpr, BLOCK_M: tl.conste
             x = tl.load(
                 x_ptr + m[:, None] * BLOCK_N + n[None, :], mask=m[:, None] < rows, other=0.0
             )
-            # What was read from this memory is read by all threads before it is overwritten.
+            # All threads must have read what this memory held before it is overwritten.
             tlx.local_store(tlx.local_view(wide, 0), x.to(tl.float32) * 2.0)
             doubled = tlx.local_load(tlx.local_trans(tlx.local_view(wide, 0)))
             inside = m[None, :] < rows

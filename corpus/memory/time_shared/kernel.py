@@ -18,9 +18,12 @@ def time_shared(
 ):
     """y = transpose of x, z = transpose of w (``rows`` by BLOCK_N each), tile after tile.
 
-    ``BYTES`` is the size of the region, or None for as much as the larger buffer needs.
+    ``BYTES`` is the size of the region, or 0 for as much as the larger buffer needs.
     """
-    region = tlx.storage_alias_spec(storage=tlx.storage_kind.smem, buffer_size_bytes=BYTES)
+    if BYTES == 0:
+        region = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
+    else:
+        region = tlx.storage_alias_spec(storage=tlx.storage_kind.smem, buffer_size_bytes=BYTES)
     x_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1, reuse=region)
     w_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N), tlx.dtype_of(w_ptr), 1, reuse=region)
     x_tile = tlx.local_view(x_tiles, 0)

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.case import Descriptor, Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
+from harness.case import (
+    Descriptor,
+    Expected,
+    FloatArray,
+    Input,
+    Kernel,
+    Launch,
+    Output,
+    Scalar,
+    Spec,
+)
 
 
 def _spec(

@@ -37,7 +37,7 @@ def prefetch_rows(
         )
 
     total = tl.zeros((BLOCK_M,), dtype=tl.float32)
-    for step in range(0, steps):
+    for step in range(steps):
         buffer = step % NUM_BUFFERS
         tlx.barrier_wait(landed[buffer], (step // NUM_BUFFERS) & 1)
         # Elements beyond the tensor were filled with zeros.

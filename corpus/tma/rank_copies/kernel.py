@@ -34,7 +34,7 @@ def rank_copies(
     tile_bytes: tl.constexpr = D0 * D1 * D2 * D3 * tlx.size_of(dtype)
     lead = tl.program_id(0) * D0
 
-    for step in range(0, tiles):
+    for step in range(tiles):
         buffer = step % NUM_BUFFERS
         # The store that used this buffer before may still be reading it.
         tlx.async_descriptor_store_wait(NUM_BUFFERS - 1)

@@ -8,7 +8,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.case import Descriptor, Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
+from harness.case import (
+    Descriptor,
+    Expected,
+    FloatArray,
+    Input,
+    Kernel,
+    Launch,
+    Output,
+    Scalar,
+    Spec,
+)
 
 PARTS = 3
 ROUNDING = {"fp16": 2.0**-11, "fp32": 2.0**-24}

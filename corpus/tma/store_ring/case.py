@@ -6,7 +6,17 @@ that a store still reads; the output would hold a neighbour's tile.
 
 from collections.abc import Mapping
 
-from harness.case import Descriptor, Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
+from harness.case import (
+    Descriptor,
+    Expected,
+    FloatArray,
+    Input,
+    Kernel,
+    Launch,
+    Output,
+    Scalar,
+    Spec,
+)
 
 
 def _spec(dtype: str, tile: tuple[int, int], buffers: int, pending: int, m: int, n: int) -> Spec:

@@ -30,7 +30,7 @@ def store_ring(
             tlx.barrier_expect_bytes(landed[step], tile_bytes)
             tlx.async_descriptor_load(x_desc, ring[step], [row, step * BLOCK_N], landed[step])
 
-    for step in range(0, steps):
+    for step in range(steps):
         buffer = step % NUM_BUFFERS
         tlx.barrier_wait(landed[buffer], (step // NUM_BUFFERS) & 1)
         tlx.async_descriptor_store(y_desc, ring[buffer], [row, step * BLOCK_N])

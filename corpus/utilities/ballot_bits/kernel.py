@@ -11,7 +11,7 @@ def ballot_bits(x_ptr, limit, y_ptr, n, WIDTH: tl.constexpr, STEPS: tl.constexpr
 
     WIDTH is the number of threads, so that element i of a step is held by thread i.
     """
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         offsets = (tl.program_id(0) * STEPS + step) * WIDTH + tl.arange(0, WIDTH)
         inside = offsets < n
         x = tl.load(x_ptr + offsets, mask=inside, other=0)

@@ -9,7 +9,7 @@ import triton.language.extra.tlx as tlx
 def fenced_bulk_store(
     x_ptr, y_ptr, BLOCK: tl.constexpr, STEPS: tl.constexpr, OLD_NAME: tl.constexpr
 ):
-    """y is x with its blocks of BLOCK elements each scaled by its number, from 1 up.
+    """Y is x with its blocks of BLOCK elements each scaled by its number, from 1 up.
 
     Two staging buffers: a buffer is written again only once its bulk store has read it.
     """
@@ -17,7 +17,7 @@ def fenced_bulk_store(
     first = tl.program_id(0) * (BLOCK * STEPS)
     lane = tl.arange(0, BLOCK)
     size: tl.constexpr = BLOCK * tlx.size_of(tlx.dtype_of(x_ptr))
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         x = tl.load(x_ptr + first + step * BLOCK + lane)
         buffer = tlx.local_view(staging, step % 2)
         # The store of step - 2 read this buffer; at most step - 1's may still run.

@@ -55,7 +55,9 @@ def reference(
     ulp."""
     value = inputs["x_ptr"] / LARGEST[spec.signature["x_ptr"][1:]]
     relative, absolute = ROUNDING[spec.signature["y_ptr"][1:]]
-    return {"y_ptr": Expected(value, (2.002 * 2.0**-24 + 1.001 * relative) * np.abs(value) + absolute)}
+    return {
+        "y_ptr": Expected(value, (2.002 * 2.0**-24 + 1.001 * relative) * np.abs(value) + absolute)
+    }
 
 
 KERNEL = Kernel(

@@ -7,7 +7,7 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def fp8_unpack(x_ptr, y_ptr, n, BLOCK_BYTES: tl.constexpr, STEPS: tl.constexpr):
-    """y = x / (largest finite value of x's format), BLOCK_BYTES of y at a time."""
+    """Y = x / (largest finite value of x's format), BLOCK_BYTES of y at a time."""
     BLOCK: tl.constexpr = BLOCK_BYTES // tlx.size_of(tlx.dtype_of(y_ptr))
     FORMAT: tl.constexpr = tlx.get_fp8_format_name(tlx.dtype_of(x_ptr))
     if FORMAT == "e4m3":
@@ -15,7 +15,7 @@ def fp8_unpack(x_ptr, y_ptr, n, BLOCK_BYTES: tl.constexpr, STEPS: tl.constexpr):
     else:
         tl.static_assert(FORMAT == "e5m2")
         SCALE: tl.constexpr = 1.0 / 57344.0
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         offsets = (tl.program_id(0) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
         inside = offsets < n
         x = tl.load(x_ptr + offsets, mask=inside, other=0.0).to(tl.float32)

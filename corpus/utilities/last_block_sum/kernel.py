@@ -17,10 +17,10 @@ def last_block_sum(
     PROGRAMS: tl.constexpr,
     SCOPE: tl.constexpr,
 ):
-    """sum = x summed; parts and arrivals (zero at launch) are how programs meet."""
+    """Sum = x summed; parts and arrivals (zero at launch) are how programs meet."""
     program = tl.program_id(0)
     total = tl.zeros((BLOCK,), tl.int32)
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         offsets = (program * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
         total += tl.load(x_ptr + offsets, mask=offsets < n, other=0)
     tl.store(parts_ptr + program, tl.sum(total))

@@ -17,7 +17,7 @@ def replica_copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr, REPLICAS: tl.constexpr):
             x = tl.load(x_ptr + row + columns, mask=columns < n, other=0.0)
             tl.store(y_ptr + 2 * row + n + columns, -x, mask=columns < n)
             # The rest of the second row is zero.
-            for block in range(0, blocks - 1):
+            for block in range(blocks - 1):
                 columns = block * BLOCK + tl.arange(0, BLOCK)
                 zeros = tl.zeros((BLOCK,), tlx.dtype_of(y_ptr))
                 tl.store(y_ptr + 2 * row + n + columns, zeros)

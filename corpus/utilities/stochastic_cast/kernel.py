@@ -7,9 +7,9 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def stochastic_cast(x_ptr, bits_ptr, y_ptr, n, BLOCK: tl.constexpr, STEPS: tl.constexpr):
-    """y = x rounded up or down to y's type, by the random bits given for each element."""
+    """Y = x rounded up or down to y's type, by the random bits given for each element."""
     first = tl.program_id(0) * (BLOCK * STEPS)
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         offsets = first + step * BLOCK + tl.arange(0, BLOCK)
         inside = offsets < n
         x = tl.load(x_ptr + offsets, mask=inside, other=0.0)

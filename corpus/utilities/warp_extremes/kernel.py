@@ -11,7 +11,7 @@ def warp_extremes(
 ):
     """y[i] = the largest (or smallest, ...) of i's group of 32; WIDTH is the thread count, so
     that a group is what one warp holds."""
-    for step in range(0, STEPS):
+    for step in range(STEPS):
         offsets = (tl.program_id(0) * STEPS + step) * WIDTH + tl.arange(0, WIDTH)
         inside = offsets < n
         # Past the end the last element is read again: it changes no extreme of its group.

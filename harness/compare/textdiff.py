@@ -1,0 +1,219 @@
+"""Where two normal forms differ, told apart from mere shifts in numbering.
+
+Canonical names are numbers (`%12`), so one more value shifts all numbers after it. The forms
+are therefore aligned with all names erased, by `git diff` in a subprocess (milliseconds where
+difflib takes seconds), and then the names on aligned lines must correspond one to one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.compare.text import Blank, substitute, tokens
+from harness.errors import HarnessError
+
+_GIT = (
+    "git",
+    "diff",
+    "--no-index",
+    "--histogram",
+    "--unified=0",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--text",
+)
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+class Span(NamedTuple):
+    """A differing region: lines ``left[left_start:left_end]`` against the right's."""
+
+    left_start: int
+    left_end: int
+    right_start: int
+    right_end: int
+
+    @property
+    def size(self) -> int:
+        """Differing lines; a changed line counts once."""
+        return max(self.left_end - self.left_start, self.right_end - self.right_start)
+
+
+class Difference:
+    """The differing ``spans`` of two sequences of lines, in order.
+
+    ``volatile`` matches the names that are erased for aligning. There are no spans exactly
+    when one renaming, one to one, makes the sides equal.
+    """
+
+    def __init__(
+        self, left: Sequence[str], right: Sequence[str], volatile: re.Pattern[str]
+    ) -> None:
+        self._sides = (left, right)
+        self._name = tokens(volatile.pattern)
+        self._forward: dict[str, str] = {}
+        self._backward: dict[str, str] = {}
+        self._erased = (self._erase(left), self._erase(right))
+        self.spans = tuple(_merge(self._wired(_align(*self._erased))))
+
+    def _erase(self, lines: Sequence[str]) -> list[str]:
+        return substitute(self._name, "\n".join(lines), Blank("%")).split("\n") if lines else []
+
+    def _wired(self, spans: list[Span]) -> Iterator[Span]:
+        """``spans``, and lines aligned between them whose names do not correspond."""
+        left, right = self._sides
+        end = Span(len(left), len(left), len(right), len(right))
+        i = j = 0
+        for span in [*spans, end]:
+            block = left[i : span.left_start], right[j : span.right_start]
+            if not self._correspond("\n".join(block[0]), "\n".join(block[1])):
+                for k, pair in enumerate(zip(*block, strict=True)):
+                    if not self._correspond(*pair):
+                        yield Span(i + k, i + k + 1, j + k, j + k + 1)
+            if span is not end:
+                yield span
+            i, j = span.left_end, span.right_end
+
+    def _correspond(self, left: str, right: str) -> bool:
+        """Do the names of two texts, equal when erased, correspond to what is known so far?
+
+        Pairs of new names are learnt, up to the first conflict.
+        """
+        forward, backward = self._forward, self._backward
+        for a, b in zip(self._name.findall(left), self._name.findall(right), strict=True):
+            if a in forward or b in backward:
+                if forward.get(a) != b or backward.get(b) != a:
+                    return False
+            else:
+                forward[a], backward[b] = b, a
+        return True
+
+    @property
+    def size(self) -> int:
+        """The number of differing lines; a changed line counts once."""
+        return sum(span.size for span in self.spans)
+
+    def translated(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """Lines of the right side, with the left side's names; other names get a prime."""
+        names = _Translation(self._backward)
+        return tuple(substitute(self._name, line, names) for line in lines)
+
+    def fingerprint(self) -> str:
+        """16 hex digits that identify the difference, and not where it lies.
+
+        They cover the removed and added lines. A name is written as its place within the span
+        and the erased line that introduces it, so unrelated code may come and go, but another
+        operand or another constant gives another fingerprint.
+        """
+        introduced = [self._introductions(side) for side in (0, 1)]
+        hashed = hashlib.sha256()
+        for span in self.spans:
+            places: dict[str, int] = {}
+            for side, sign in ((0, "-"), (1, "+")):
+                lines = self._sides[side][span[2 * side] : span[2 * side + 1]]
+                for line in lines:
+                    parts = self._name.split(line)
+                    parts[1::2] = [
+                        self._describe(name, side, places, introduced) for name in parts[1::2]
+                    ]
+                    hashed.update(f"{sign}{''.join(parts)}\n".encode())
+            hashed.update(b"\0")
+        return hashed.hexdigest()[:16]
+
+    def _introductions(self, side: int) -> dict[str, str]:
+        """Name -> the erased line on which it comes first."""
+        found: dict[str, str] = {}
+        for line, erased in zip(self._sides[side], self._erased[side], strict=True):
+            for name in self._name.findall(line):
+                found.setdefault(name, erased)
+        return found
+
+    def _describe(
+        self, name: str, side: int, places: dict[str, int], introduced: list[dict[str, str]]
+    ) -> str:
+        if name.startswith('"'):
+            return name
+        if side == 1 and name in self._backward:
+            side, name = 0, self._backward[name]
+        place = places.setdefault(f"{side}{name}", len(places))
+        return f"<{place}: {introduced[side][name]}>"
+
+
+class _Translation(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return key if key.startswith('"') else f"{key}'"
+
+
+def _merge(spans: Iterator[Span]) -> Iterator[Span]:
+    """Neighbouring spans as one."""
+    last: Span | None = None
+    for span in spans:
+        if last and last.left_end == span.left_start and last.right_end == span.right_start:
+            last = Span(last.left_start, span.left_end, last.right_start, span.right_end)
+        else:
+            if last:
+                yield last
+            last = span
+    if last:
+        yield last
+
+
+def _align(left: Sequence[str], right: Sequence[str]) -> list[Span]:
+    """The spans between the longest runs of equal lines."""
+    first = _common(left, right)
+    last = _common(left[first:][::-1], right[first:][::-1])
+    a, b = left[first : len(left) - last], right[first : len(right) - last]
+    spans = _git_diff(a, b) if a and b else [Span(0, len(a), 0, len(b))]
+    return [Span(*(end + first for end in span)) for span in spans if span.size]
+
+
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many lines the two have in common at the start."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(left), len(right)))
+
+
+def _git_diff(left: Sequence[str], right: Sequence[str]) -> list[Span]:
+    """Spans by `git diff`, which sees a number for each distinct line."""
+    numbers: dict[str, int] = {}
+    with tempfile.TemporaryDirectory(prefix="tlx-equiv-diff-") as folder:
+        for name, lines in (("left", left), ("right", right)):
+            ids = (str(numbers.setdefault(line, len(numbers))) for line in lines)
+            Path(folder, name).write_text("".join(f"{each}\n" for each in ids))
+        environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LC_ALL": "C",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CEILING_DIRECTORIES": folder,
+        }
+        command = [*_GIT, "left", "right"]
+        try:
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True)
+        except FileNotFoundError as error:
+            raise HarnessError("git", "not found on PATH", "install git 2.25 or newer") from error
+    if done.returncode not in (0, 1):
+        raise HarnessError(
+            "git diff --no-index",
+            f"failed with status {done.returncode}: {done.stderr.decode(errors='replace')}",
+            "install git 2.25 or newer",
+        )
+    return [_span(match) for match in _HUNK.finditer(done.stdout)]
+
+
+def _span(match: re.Match[bytes]) -> Span:
+    """`@@ -start,count +start,count @@`: lines from 1; with a count of 0, the line before."""
+    ends = []
+    for start, count in (match.group(1, 2), match.group(3, 4)):
+        size = 1 if count is None else int(count)
+        begin = int(start) - (1 if size else 0)
+        ends += [begin, begin + size]
+    return Span(*ends)

@@ -1,0 +1,242 @@
+"""Explaining a case that differs: where, whose, what and how much.
+
+``explain`` is the whole of it. Each part stands alone: one that cannot be done leaves its
+reason in ``gaps`` and takes nothing from the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from harness import compare
+from harness.explain import attribute
+from harness.explain.align import Read, align, measure
+from harness.explain.counts import compare_counts
+from harness.explain.cross import cross, graft
+from harness.explain.grafts import STAGE, Side, graft_all
+from harness.explain.kinds import classify, summarise
+from harness.explain.resources import resources
+from harness.explanation import AlignedPass, Birth, Count, Crossing, Explanation, Resources
+from harness.model import Case, Comparison, Compilation, Outcome, Verdict
+from harness.store import Store
+
+__all__ = ["Side", "classify_hunks", "explain"]
+
+GROWING = ("born", "grows")
+
+
+def explain(
+    case: Case,
+    left: Side,
+    right: Side,
+    comparisons: Sequence[Comparison],
+    store: Store,
+    disassemble: compare.Disassemble,
+) -> Explanation:
+    """Explain why ``left`` (the reference) and ``right`` differ on ``case``."""
+    roles = left[2].role, right[2].role
+    read = _reader(store)
+    rows: tuple[AlignedPass, ...] = ()
+    births: tuple[Birth, ...] = ()
+    grafts = ()
+    gaps: list[str] = []
+    if left[2].trace and right[2].trace:
+        rows = align(left[2].trace, right[2].trace)
+        rows = measure(rows, left[2].trace, right[2].trace, read)
+        grafted = graft_all(rows, left, right, case, store, read)
+        rows, grafts = grafted.rows, grafted.grafts
+        births = _births(rows, grafted.outputs, left[2], right[2], read)
+    else:
+        sides = [side[2].role for side in (left, right) if not side[2].trace]
+        gaps.append(f"no pass trace: {' and '.join(sides)} ran no pass")
+    both = all(side[2].outcome is Outcome.OK for side in (left, right))
+    matrix = _matrix(case, left, right, store) if both else ()
+    if both:
+        attributions, evidence = attribute.attribute(births, rows, matrix, comparisons, roles)
+    else:
+        attributions, evidence = attribute.attribute_failure(
+            {side[2].role: side[2] for side in (left, right)},
+            births,
+            rows,
+            _accepted_elsewhere(case, left, right, rows, store),
+        )
+    gaps += [f"{cell.front} through {cell.back}: {cell.void}" for cell in matrix if cell.void]
+    gaps += sorted({f"{row.name}: {row.note}" for row in rows if row.note})
+    return Explanation(
+        rows=rows,
+        births=births,
+        failing_pass="; ".join(
+            f"{c.role}: {c.failure.pass_name or c.failure.phase}"
+            for c in (left[2], right[2])
+            if c.failure is not None
+        ),
+        matrix=matrix,
+        grafts=grafts,
+        attributions=attributions,
+        evidence=evidence,
+        same_back_end=attribute.same_back_end(matrix, roles),
+        counts=_counts(case, left[2], right[2], store),
+        resources=_resources(case, (left[2], right[2]), store, disassemble),
+        gaps=tuple(gaps),
+    )
+
+
+def classify_hunks(comparison: Comparison, roles: tuple[str, str]) -> Comparison:
+    """The comparison with a kind and a significance at each hunk."""
+    hunks = tuple(classify(comparison.stage, hunk, roles) for hunk in comparison.hunks)
+    return msgspec.structs.replace(comparison, hunks=hunks)
+
+
+def _reader(store: Store) -> Read:
+    cache: dict[str, bytes | None] = {}
+
+    def read(sha: str) -> bytes | None:
+        if sha not in cache:
+            cache[sha] = store.get(sha)
+        return cache[sha]
+
+    return read
+
+
+def _births(
+    rows: Sequence[AlignedPass],
+    outputs: dict[int, tuple[str, str]],
+    left: Compilation,
+    right: Compilation,
+    read: Read,
+) -> tuple[Birth, ...]:
+    """Where the difference comes from: the front end, passes that behave differently on the
+    same IR, and passes of one side only at which the difference is born or grows."""
+    roles = left.role, right.role
+    found = []
+    last: tuple[int | None, int | None] = (None, None)
+    for number, row in enumerate(rows):
+        at = (
+            last[0] if row.left is None else row.left,
+            last[1] if row.right is None else row.right,
+        )
+        pair: tuple[str, str] | None = None
+        one_sided = row.left is None or row.right is None
+        if row.manager == "front end" and row.difference:
+            pair = left.trace[0].sha256, right.trace[0].sha256
+        elif number in outputs:
+            pair = outputs[number]
+        elif one_sided and row.event in GROWING and None not in at:
+            assert at[0] is not None and at[1] is not None
+            pair = left.trace[at[0]].sha256, right.trace[at[1]].sha256
+        last = at
+        if pair is None:
+            continue
+        texts = read(pair[0]), read(pair[1])
+        hunks, _ = compare.hunks(STAGE, texts[0] or b"", texts[1] or b"", 40)
+        hunks = tuple(classify(STAGE, hunk, roles) for hunk in hunks)
+        example = next((h for h in hunks if h.significance == "significant"), None) or (
+            hunks[0] if hunks else None
+        )
+        found.append(
+            Birth(
+                row=number,
+                manager=row.manager,
+                pass_name=row.name,
+                event=row.event or "born",
+                kinds=summarise(hunks),
+                example_left="\n".join(example.left[:3]) if example else "",
+                example_right="\n".join(example.right[:3]) if example else "",
+            )
+        )
+    return tuple(found)
+
+
+def _matrix(case: Case, left: Side, right: Side, store: Store) -> tuple[Crossing, ...]:
+    """Each side's TTGIR through each side's back end, the self-crossings being the control."""
+    stage = case.target.stages[-1]
+    cells = []
+    void = ""
+    for back in (left, right):
+        for front in (back, right if back is left else left):
+            handover = front[2].artifacts.get("handover")
+            if handover is None:
+                cells.append(
+                    Crossing(front[2].role, back[2].role, void="no module reached the back end")
+                )
+                continue
+            crossed = cross(back[0], back[1], case, handover.sha256, store)
+            equals = []
+            for side in (left, right):
+                ours = crossed.artifacts.get(stage)
+                theirs = side[2].artifacts.get(stage)
+                if ours and theirs and _equal(stage, ours, theirs.sha256, store):
+                    equals.append(side[2].role)
+            if front is back:
+                void = crossed.failure
+                if not void and front[2].role not in equals:
+                    void = "feeding a side its own TTGIR does not reproduce its own binary"
+            cells.append(
+                Crossing(
+                    front=front[2].role,
+                    back=back[2].role,
+                    artifacts=crossed.artifacts,
+                    equals=tuple(equals),
+                    rewrites=tuple(filter(None, [crossed.rewrites])),
+                    void=crossed.failure or void,
+                )
+            )
+    return tuple(cells)
+
+
+def _equal(stage: str, left: str, right: str, store: Store) -> bool:
+    if left == right:
+        return True
+    found = compare.compare(stage, store.get(left), store.get(right))
+    return found.verdict in (Verdict.IDENTICAL, Verdict.EQUIVALENT)
+
+
+def _accepted_elsewhere(
+    case: Case, left: Side, right: Side, rows: Sequence[AlignedPass], store: Store
+) -> bool | None:
+    """Whether the other side's pass takes the IR on which a side failed; None if untried."""
+    for side, other in ((left, right), (right, left)):
+        failure = side[2].failure
+        if failure is None or not failure.pass_name or not side[2].trace:
+            continue
+        step = next((s for s in other[2].trace if s.name == failure.pass_name), None)
+        if step is None:
+            return None
+        given = side[2].trace[-1].sha256
+        done = graft(other[0], other[1], case, [("failed", step, given)], store)
+        return "failed" in done.outputs
+    return None
+
+
+def _counts(
+    case: Case, left: Compilation, right: Compilation, store: Store
+) -> tuple[Count, ...]:
+    found: list[Count] = []
+    for stage in case.target.stages[:-1]:
+        texts = [store.read(side.artifacts.get(stage)) for side in (left, right)]
+        if texts[0] is not None and texts[1] is not None:
+            found += compare_counts(stage, texts[0].decode(), texts[1].decode())
+    return tuple(found)
+
+
+def _resources(
+    case: Case,
+    sides: Sequence[Compilation],
+    store: Store,
+    disassemble: compare.Disassemble,
+) -> dict[str, Resources]:
+    found = {}
+    text, stage = case.target.stages[-2:]
+    for side in sides:
+        binary = store.read(side.artifacts.get(stage))
+        metadata = store.read(side.artifacts.get("metadata"))
+        if binary is None or metadata is None:
+            continue
+        assembly = store.read(side.artifacts.get(text)) or b""
+        listing = disassemble(binary) if stage == "cubin" else assembly.decode()
+        found[side.role] = resources(
+            case.target, binary, listing, msgspec.json.decode(metadata)
+        )
+    return found

@@ -1,0 +1,221 @@
+"""Hunks as two panes of lines: syntax colours, and marks on what differs within a line."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import html
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from markupsafe import Markup
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
+
+LINES_SHOWN = 24
+LINE_LENGTH = 400
+_LANGUAGES = {
+    "ttir": "mlir",
+    "ttgir": "mlir",
+    "llir": "llvm",
+    "ptx": "ptx",
+    "amdgcn": "gas",
+    "metadata": "json",
+}
+_CLASSES: tuple[tuple[_TokenType, str], ...] = (
+    (Comment, "c"),
+    (String, "s"),
+    (Number, "n"),
+    (Keyword.Type, "t"),
+    (Keyword, "k"),
+    (Name.Function, "k"),
+    (Name.Attribute, "t"),
+)
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+_NOT_OPCODE = re.compile(r"[%$@]\S*|\d\S*|=")
+# Control characters, and those that reorder or hide text around them.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+
+Span = tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a pane; ``html`` is safe. ``paired`` says that the other side has its like."""
+
+    number: int
+    html: Markup
+    paired: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Panes:
+    """Two columns of equal length, None where a side has no line, and the lines left out."""
+
+    left: tuple[Line | None, ...]
+    right: tuple[Line | None, ...]
+    left_missing: int
+    right_missing: int
+
+
+def visible(text: str) -> str:
+    """``text`` with invisible and reordering characters written as ``‹U+202E›``."""
+    return _INVISIBLE.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
+
+
+def panes(
+    stage: str, left: Sequence[str], right: Sequence[str], left_line: int = 0, right_line: int = 0
+) -> Panes:
+    """Lay two sides of a hunk out line against line, at most LINES_SHOWN of each."""
+    sides = [[_clip(line) for line in side[:LINES_SHOWN]] for side in (left, right)]
+    tokens = [_tokens(stage, lines) for lines in sides]
+    columns: tuple[list[Line | None], list[Line | None]] = ([], [])
+    for pair in _align(*sides):
+        marks: tuple[list[Span], list[Span]] = ([], [])
+        paired = pair[0] is not None and pair[1] is not None
+        if pair[0] is not None and pair[1] is not None:
+            marks = changed(sides[0][pair[0]], sides[1][pair[1]])
+        for side, index in enumerate(pair):
+            if index is None:
+                columns[side].append(None)
+                continue
+            number = (left_line, right_line)[side] + index
+            columns[side].append(Line(number, _paint(tokens[side][index], marks[side]), paired))
+    return Panes(
+        tuple(columns[0]), tuple(columns[1]), len(left) - len(sides[0]), len(right) - len(sides[1])
+    )
+
+
+def paint(stage: str, lines: Sequence[str]) -> Markup:
+    """Lines with syntax colours, joined by newlines."""
+    return Markup("\n").join(_paint(line, []) for line in _tokens(stage, [*map(_clip, lines)]))
+
+
+def changed(left: str, right: str) -> tuple[list[Span], list[Span]]:
+    """The character ranges that differ between two lines, word by word.
+
+    Lines with little in common give no ranges: marking nearly everything tells nothing.
+    """
+    a, b = _WORD.findall(left), _WORD.findall(right)
+    short = min(len(a), len(b))
+    head = 0
+    while head < short and a[head] == b[head]:
+        head += 1
+    tail = 0
+    while tail < short - head and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    middle = (a[head : len(a) - tail], b[head : len(b) - tail])
+    matcher = SequenceMatcher(None, *middle, autojunk=False)
+    blocks = matcher.get_matching_blocks()
+    common = head + tail + sum(block.size for block in blocks)
+    if 2 * common < max(len(a), len(b)):
+        return [], []
+    start = len("".join(a[:head]))
+    return (
+        _ranges(middle[0], [(x.a, x.a + x.size) for x in blocks], start),
+        _ranges(middle[1], [(x.b, x.b + x.size) for x in blocks], start),
+    )
+
+
+def _ranges(words: list[str], equal: list[Span], start: int) -> list[Span]:
+    """Character ranges of ``words`` outside the ``equal`` word ranges; near ones are joined."""
+    ends = [start]
+    for word in words:
+        ends.append(ends[-1] + len(word))
+    found: list[Span] = []
+    at = 0
+    for first, last in equal:
+        if first > at:
+            low, high = ends[at], ends[first]
+            if found and low - found[-1][1] < 2:
+                low = found.pop()[0]
+            found.append((low, high))
+        at = last
+    return found
+
+
+def _align(left: list[str], right: list[str]) -> Iterator[tuple[int | None, int | None]]:
+    """Indices side by side: in order if the counts are equal, else by the lines' opcodes."""
+    if len(left) == len(right):
+        yield from ((index, index) for index in range(len(left)))
+        return
+    keys = [_opcode(line) for line in right]
+    at = 0
+    for index, line in enumerate(left):
+        opcode = _opcode(line)
+        if opcode in keys[at:]:
+            found = keys.index(opcode, at)
+            yield from ((None, skipped) for skipped in range(at, found))
+            yield index, found
+            at = found + 1
+        else:
+            yield index, None
+    yield from ((None, skipped) for skipped in range(at, len(right)))
+
+
+def _opcode(line: str) -> str:
+    words = _NOT_OPCODE.sub(" ", line).split()
+    return words[0] if words else ""
+
+
+def _clip(line: str) -> str:
+    line = visible(line.replace("\n", " "))
+    more = len(line) - LINE_LENGTH
+    return f"{line[:LINE_LENGTH]} … {more:,} more characters" if more > 0 else line
+
+
+@functools.cache
+def _lexer(language: str) -> Lexer:
+    return get_lexer_by_name(language)
+
+
+def _tokens(stage: str, lines: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """For each line its pieces, each with a CSS class (or ``""``)."""
+    if stage not in _LANGUAGES:
+        return [[("", line)] for line in lines]
+    found: list[list[tuple[str, str]]] = []
+    line: list[tuple[str, str]] = []
+    css, text = "", ""
+    lexer = _lexer(_LANGUAGES[stage])
+    for _, kind, value in lexer.get_tokens_unprocessed("\n".join([*lines, ""])):
+        new = _css(kind)
+        if new == css and "\n" not in value:
+            text += value
+            continue
+        first, *others = value.split("\n")
+        line.append((css, text))
+        css, text = new, first
+        for piece in others:
+            line.append((css, text))
+            found.append(line)
+            line, text = [], piece
+    return found
+
+
+@functools.cache
+def _css(kind: _TokenType) -> str:
+    return next((css for parent, css in _CLASSES if kind in parent), "")
+
+
+def _paint(pieces: list[tuple[str, str]], marks: list[Span]) -> Markup:
+    out: list[str] = []
+    at = 0
+    spans = iter([*marks, (1 << 30, 1 << 30)])
+    low, high = next(spans)
+    for css, text in pieces:
+        end = at + len(text)
+        while at < end:
+            if at >= high:
+                low, high = next(spans)
+            inside = low <= at
+            stop = min(end, high if inside else low)
+            piece = html.escape(text[at - end + len(text) : stop - end + len(text)], quote=False)
+            if css and piece.strip():
+                piece = f'<span class="{css}">{piece}</span>'
+            out.append(f"<mark>{piece}</mark>" if inside else piece)
+            at = stop
+    return Markup("".join(out))

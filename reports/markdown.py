@@ -1,0 +1,95 @@
+"""The Markdown summary for CI: the index's first screen, below the size CI accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reports.highlight import visible
+from reports.view import Group, RunView
+
+# GitHub discards a step summary over 1 MiB whole; stay well below.
+LIMIT = 900_000
+_CELL = 300
+_SPECIAL = {ord(c): f"&#{ord(c)};" for c in "&<>|`*_[]~\\#!"} | {ord("\n"): " ", ord("\r"): " "}
+
+
+def summary(view: RunView) -> str:
+    """The summary, shorter than LIMIT bytes; what was left out is counted at its end."""
+    lines = list(_lines(view))
+    size = 0
+    for index, line in enumerate(lines):
+        size += len(line.encode("utf-8", "backslashreplace")) + 1
+        if size > LIMIT - 200:
+            rest = f"*{len(lines) - index:,} more lines did not fit: index.html has everything.*"
+            return "\n".join([*lines[:index], "", rest, ""])
+    return "\n".join([*lines, ""])
+
+
+def _lines(view: RunView) -> Iterator[str]:
+    run = view.run
+    yield f"## {_text(view.sentence)}"
+    yield ""
+    yield (
+        f"{_text(run.reference)} against {_text(run.candidate)}, lane {_text(run.lane)},"
+        f" {_text(run.started)}, {run.seconds:.1f} s"
+    )
+    for figure in view.figures:
+        yield f"- **{figure.part:,} of {figure.whole:,}** {_text(figure.label)} ({figure.note})"
+    yield from _table(
+        "Toolchains",
+        ("Role", "Distributions", "LLVM", "Fingerprint"),
+        [
+            (role, ", ".join(chain.distributions), chain.llvm_revision[:10], chain.fingerprint[:10])
+            for role, chain in run.toolchains.items()
+        ],
+    )
+    states = ("identical", "equivalent", "different", "nondeterministic", "absent")
+    yield from _table(
+        "Cases by stage",
+        ("Stage", "Identical", "After rules", "Different", "Unstable", "None"),
+        [(stage, *(str(counts[state]) for state in states)) for stage, counts in view.stages],
+    )
+    yield from _table(
+        "New, changed or not measured",
+        ("Case", "Judged", "Where", "What", "Attribution"),
+        [
+            (
+                case.id,
+                case.status.value,
+                "; ".join(cause.place for cause in case.causes[:2]),
+                "; ".join(cause.kind for cause in case.causes[:2]) or case.reason,
+                case.attribution or "–",
+            )
+            for case in view.news
+        ],
+    )
+    yield from _table(
+        "Outside the cases",
+        ("What", "Why"),
+        [(f"ledger {p.expectation}", f"{p.kind}: {p.message}") for p in run.ledger_problems]
+        + [("not usable", text) for text in run.broken],
+    )
+    yield from _groups("Causes", ("Kind", "Pass"), view.causes)
+    yield from _groups("Expected differences", ("Entry", "Stages"), view.ledger)
+    yield from _groups("Failures", ("How", "Where"), view.failures)
+
+
+def _groups(title: str, heads: tuple[str, str], groups: Sequence[Group]) -> Iterator[str]:
+    rows = [
+        (str(len(group.cases)), group.name, group.detail, group.words, group.cases[0].id)
+        for group in groups
+    ]
+    yield from _table(title, ("Cases", *heads, "In words", "Such as"), rows)
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if rows:
+        yield from ("", f"### {title}", "", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads))
+        for row in rows:
+            yield f"| {' | '.join(_text(cell) for cell in row)} |"
+
+
+def _text(text: str) -> str:
+    """``text`` as one line that Markdown and HTML take literally."""
+    clipped = text if len(text) <= _CELL else f"{text[:_CELL]} … {len(text) - _CELL:,} more"
+    return visible(clipped.replace("\r", "")).translate(_SPECIAL)
