@@ -29,7 +29,7 @@ from harness.model import Case, Compilation, Failure, Outcome, PassStep
 from harness.store import Store
 from harness.toolchains import Controls, Toolchain
 
-CAPTURE_VERSION = 1
+CAPTURE_VERSION = 2
 START_TIMEOUT = 120.0
 ROOT = Path(__file__).resolve().parent.parent
 _LACKS = re.compile(r"module '(triton|utlx|tlx)[\w.]*' has no attribute")

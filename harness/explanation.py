@@ -5,14 +5,16 @@ from __future__ import annotations
 from harness.record import Record
 
 
-class AlignedPass(Record):
+class AlignedPass(Record, frozen=True):
     """One row of the two pass sequences, aligned by name.
 
     ``left``/``right`` are indices into the reference's and candidate's trace, None where only
     the other side runs the pass. ``difference`` is the number of differing lines, after all
     rules, between the two sides' IR after this row; None where it could not be measured
-    (``note`` says why). ``event`` is ``born``, ``grows``, ``shrinks``, ``vanishes`` or empty.
-    ``behaviour`` comes from grafting: ``same``, ``differs``, ``not grafted`` or empty.
+    (``note`` says why). ``event``, on rows of both sides, is ``born``, ``grows``, ``shrinks``,
+    ``vanishes`` or empty, against the last such row. ``partner`` is, for a pass that both sides
+    run at different places, the row where the other side runs it. ``plugin``: the pass, its
+    options or its absence are the plugin's doing. ``behaviour`` comes from grafting: ``same``, ``differs``, ``not grafted`` or empty.
     """
 
     manager: str
@@ -25,22 +27,29 @@ class AlignedPass(Record):
     event: str = ""
     behaviour: str = ""
     plugin: bool = False
+    partner: int | None = None
     note: str = ""
 
 
-class Birth(Record):
-    """A place where a difference is born or grows: the pass, and what kind it is."""
+class Birth(Record, frozen=True):
+    """A place where a difference is born or grows: the pass, and what kind it is.
+
+    ``by`` says how it is known: ``graft`` (the pass behaves differently on the same IR),
+    ``only here`` (the pass runs on one side only, and the difference grows past it) or
+    ``front end`` (it is there before any pass that both sides run).
+    """
 
     row: int
     manager: str
     pass_name: str
     event: str
+    by: str
     kinds: tuple[str, ...] = ()
     example_left: str = ""
     example_right: str = ""
 
 
-class Crossing(Record):
+class Crossing(Record, frozen=True):
     """One cell of the evidence matrix: ``front``'s TTGIR through ``back``'s remaining stages.
 
     ``artifacts`` maps the stages that came out (``llir``, ``ptx``, ``cubin``, ...) to sha256;
@@ -57,7 +66,7 @@ class Crossing(Record):
     void: str = ""
 
 
-class Graft(Record):
+class Graft(Record, frozen=True):
     """One side's pass run on the other side's IR from before it.
 
     ``result`` is ``same`` (it gives what the other side's own pass gave), ``differs`` or
@@ -71,7 +80,7 @@ class Graft(Record):
     note: str = ""
 
 
-class Count(Record):
+class Count(Record, frozen=True):
     """How often something occurs on each side, in one checkpoint or stage."""
 
     stage: str
@@ -81,7 +90,7 @@ class Count(Record):
     right: int
 
 
-class Resources(Record):
+class Resources(Record, frozen=True):
     """What one side's binary needs. Bytes per thread for stack and spills, per CTA for shared.
 
     ``occupancy`` is the theoretical share of an SM's warps (0 to 1) and ``limiter`` what
@@ -100,7 +109,7 @@ class Resources(Record):
     mix: dict[str, int] = {}
 
 
-class Explanation(Record):
+class Explanation(Record, frozen=True):
     """Everything known about why one case differs.
 
     ``attributions`` are the causes found, the first one decisive (``unresolved`` if none has

@@ -21,7 +21,7 @@ CHECKPOINTS = ("ttir", "ttgir")
 # --- what is compiled ---------------------------------------------------------------------
 
 
-class Target(Record):
+class Target(Record, frozen=True):
     """A GPU architecture, written ``cuda:90`` or ``hip:gfx950``."""
 
     backend: str
@@ -53,7 +53,7 @@ class Target(Record):
         )
 
 
-class Case(Record):
+class Case(Record, frozen=True):
     """A kernel with one specialisation for one target: what a toolchain is asked to compile.
 
     ``id`` is ``<folder>/<specialisation>@<target>``, the folder relative to its corpus.
@@ -82,7 +82,7 @@ class Case(Record):
 # --- toolchains ---------------------------------------------------------------------------
 
 
-class PluginProof(Record):
+class PluginProof(Record, frozen=True):
     """Evidence, taken inside a worker, that a plugin was loaded dynamically.
 
     ``passes``, ``ops`` and ``dialects`` are what the library registers; ``missing`` what its
@@ -103,7 +103,7 @@ class PluginProof(Record):
     missing: tuple[str, ...] = ()
 
 
-class ToolchainIdentity(Record):
+class ToolchainIdentity(Record, frozen=True):
     """What a toolchain is, measured in its environment.
 
     ``fingerprint`` covers distributions (``name==version``) and the hashes of ``libraries``
@@ -134,7 +134,7 @@ class Outcome(str, enum.Enum):
     UNSUPPORTED = "UNSUPPORTED"
 
 
-class Failure(Record):
+class Failure(Record, frozen=True):
     """Why a compilation gave no binary, in the compiler's own words.
 
     ``phase`` is ``import``, ``frontend``, a pass manager's name, a stage, or ``harness``;
@@ -150,14 +150,14 @@ class Failure(Record):
     stderr_tail: str = ""
 
 
-class Artifact(Record):
+class Artifact(Record, frozen=True):
     """Bytes in the store."""
 
     sha256: str
     size: int
 
 
-class PassStep(Record):
+class PassStep(Record, frozen=True):
     """One executed pass: its name, options and adder, and the IR after it.
 
     ``adder`` is the function below ``triton._C.libtriton`` that adds the pass, ``arguments``
@@ -178,7 +178,7 @@ class PassStep(Record):
     snapshot: bool = False
 
 
-class Compilation(Record):
+class Compilation(Record, frozen=True):
     """One case compiled by one toolchain.
 
     ``artifacts`` maps the checkpoints ``ttir`` and ``ttgir`` (MLIR's own print without debug
@@ -214,7 +214,7 @@ class Verdict(str, enum.Enum):
     NONDETERMINISTIC = "NONDETERMINISTIC"
 
 
-class Hunk(Record):
+class Hunk(Record, frozen=True):
     """One region of a difference, after all rules.
 
     ``before``/``after`` are the reference's and candidate's lines; ``context`` the lines just
@@ -232,7 +232,7 @@ class Hunk(Record):
     significance: str = "unclear"
 
 
-class Comparison(Record):
+class Comparison(Record, frozen=True):
     """One stage of one case, the two sides against each other.
 
     ``raw`` is the verdict on bytes, ``verdict`` the one after ``rules`` (the smallest set that
@@ -272,7 +272,7 @@ class Status(str, enum.Enum):
     BROKEN = "broken"
 
 
-class Judgement(Record):
+class Judgement(Record, frozen=True):
     """One stage of one case, judged. ``stage`` may also be ``outcome``.
 
     ``expectation`` is the id of the ledger entry that applied; ``reason`` its reason, or why
@@ -286,7 +286,7 @@ class Judgement(Record):
     reason: str = ""
 
 
-class CaseResult(Record):
+class CaseResult(Record, frozen=True):
     """Everything a run says about one case. ``outcome`` reads ``OK``, ``ERROR(plugin)``, ..."""
 
     case: Case
@@ -312,7 +312,7 @@ class CaseResult(Record):
         return max((j.status for j in self.judgements), key=order.index, default=Status.BROKEN)
 
 
-class Check(Record):
+class Check(Record, frozen=True):
     """A FileCheck file run on one side's stage: ``passed``, and FileCheck's words if not."""
 
     file: str
@@ -322,7 +322,7 @@ class Check(Record):
     message: str = ""
 
 
-class LedgerProblem(Record):
+class LedgerProblem(Record, frozen=True):
     """A ledger entry that fails the run: stale, expired or malformed."""
 
     expectation: str
@@ -330,7 +330,7 @@ class LedgerProblem(Record):
     message: str
 
 
-class Run(Record):
+class Run(Record, frozen=True):
     """One execution over a set of cases: the contents of ``run.json``."""
 
     version: int

@@ -22,6 +22,7 @@ from harness.errors import HarnessError
 from harness.explanation import Explanation
 from harness.ledger import Ledger
 from harness.model import (
+    Artifact,
     Case,
     CaseResult,
     Comparison,
@@ -249,7 +250,14 @@ class Session:
         return found
 
     def _disassemble(self, cubin: bytes) -> str:
-        return tools(self.toolchains[self.roles[1]]).disassemble(cubin)
+        """The SASS of a cubin, kept in the store: several steps of one case ask for it."""
+        key = digest(cubin)
+        known = self.store.load("sass", key, Artifact)
+        text = self.store.read(known)
+        if text is None:
+            text = tools(self.toolchains[self.roles[1]]).disassemble(cubin).encode()
+            self.store.save("sass", key, self.store.put(text))
+        return text.decode()
 
 
 def _one_fails(reference: Compilation, candidate: Compilation) -> bool:

@@ -14,12 +14,12 @@ from reports.view import side_of
 
 LEFT, RIGHT = 46.0, 16.0
 LABELS, LANE = 4, 15.0
-TOP = LABELS * LANE + 12.0
+ABOVE = 14.0
 PLOT = 150.0
-LANES_BELOW = 34.0
+BELOW = 34.0
 MANAGERS = 22.0
 _CHARACTER = 6.4
-_WIDTH = 1130.0
+_WIDTH = 1224.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,6 +51,14 @@ class Label:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class _Place:
+    number: int
+    lane: int
+    text: str
+    anchor: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Band:
     """The stretch of one pass manager."""
 
@@ -66,6 +74,7 @@ class Trace:
     width: float
     height: float
     step: float
+    top: float
     base: float
     lines: tuple[str, ...]
     areas: tuple[str, ...]
@@ -80,14 +89,17 @@ def trace(rows: Sequence[AlignedPass], births: Sequence[Birth], anchor: str) -> 
     """Lay out the chart; links go to ``<anchor>-b<n>`` for a birth, ``<anchor>-p<row>`` else."""
     step = min(24.0, max(8.0, (_WIDTH - LEFT - RIGHT) / max(1, len(rows))))
     width = LEFT + RIGHT + step * max(1, len(rows))
-    base = TOP + PLOT
+    places = _places(births, step, width)
+    top = ABOVE + LANE * (1 + max((place.lane for place in places), default=-1))
+    base = top + PLOT
     most = max([row.difference or 0 for row in rows], default=0)
-    top = max(1.0, math.log10(1 + most))
+    decades = max(1.0, math.log10(1 + most))
 
     def height_of(lines: int) -> float:
-        return round(base - PLOT * math.log10(1 + lines) / top, 1)
+        return round(base - PLOT * math.log10(1 + lines) / decades, 1)
 
     numbered = {birth.row: number for number, birth in enumerate(births, 1)}
+    named = {place.number: place for place in places}
     columns = []
     before: int | None = None
     for index, row in enumerate(rows):
@@ -106,11 +118,25 @@ def trace(rows: Sequence[AlignedPass], births: Sequence[Birth], anchor: str) -> 
         )
         before = row.difference if row.difference is not None else before
     pieces = _pieces(columns)
-    labels = _labels(births, columns, rows, width, anchor)
+    labels = tuple(
+        Label(
+            number=number,
+            x=columns[birth.row].x,
+            y=top - ABOVE - LANE * named[number].lane if number in named else top - ABOVE,
+            point=columns[birth.row].y or base,
+            text=named[number].text if number in named else "",
+            anchor=named[number].anchor if number in named else "middle",
+            event=birth.event,
+            target=f"{anchor}-b{number}",
+        )
+        for number, birth in enumerate(births, 1)
+        if 0 <= birth.row < len(columns)
+    )
     return Trace(
         width=round(width, 1),
-        height=base + LANES_BELOW + MANAGERS,
+        height=base + BELOW + MANAGERS,
         step=step,
+        top=top,
         base=base,
         lines=tuple(_path(piece) for piece in pieces),
         areas=tuple(
@@ -158,41 +184,25 @@ def _tick_values(most: int) -> list[int]:
     return [0, *powers] if most > 1 else [0, 1]
 
 
-def _labels(
-    births: Sequence[Birth],
-    columns: Sequence[Column],
-    rows: Sequence[AlignedPass],
-    width: float,
-    anchor: str,
-) -> tuple[Label, ...]:
-    """Labels in lanes without overlap, the lane nearest to the plot first."""
+def _places(births: Sequence[Birth], step: float, width: float) -> list[_Place]:
+    """Room for the births' names in lanes without overlap, the lane nearest the plot first.
+
+    A birth whose name has no room in any lane is left out.
+    """
     taken: list[list[tuple[float, float]]] = [[] for _ in range(LABELS)]
     found = []
     for number, birth in enumerate(births, 1):
-        if not 0 <= birth.row < len(columns):
-            continue
-        column = columns[birth.row]
         text = f"{number} {birth.pass_name}"
         text = text if len(text) <= 44 else text[:43] + "…"
-        long = len(text) * _CHARACTER + 12
-        anchored = "start" if column.x + long < width else "end"
-        span = (column.x, column.x + long) if anchored == "start" else (column.x - long, column.x)
+        x, long = LEFT + step * (birth.row + 0.5), len(text) * _CHARACTER + 12
+        anchor = "start" if x + long < width else "end"
+        # A dozen units to the other side keep a name clear of its neighbours' leaders.
+        span = (x - 12, x + long) if anchor == "start" else (x - long, x + 12)
         lane = next((lane for lane in range(LABELS) if _free(taken[lane], span)), None)
         if lane is not None:
             taken[lane].append(span)
-        found.append(
-            Label(
-                number=number,
-                x=column.x,
-                y=TOP - 14.0 - LANE * (lane or 0),
-                point=column.y if column.y is not None else TOP + PLOT,
-                text=text if lane is not None else "",
-                anchor=anchored,
-                event=birth.event or rows[birth.row].event,
-                target=f"{anchor}-b{number}",
-            )
-        )
-    return tuple(found)
+            found.append(_Place(number, lane, text, anchor))
+    return found
 
 
 def _free(taken: Sequence[tuple[float, float]], span: tuple[float, float]) -> bool:

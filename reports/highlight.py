@@ -15,7 +15,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
 
 LINES_SHOWN = 24
-LINE_LENGTH = 400
+LINE_LENGTH = 600
 _LANGUAGES = {
     "ttir": "mlir",
     "ttgir": "mlir",
@@ -33,7 +33,7 @@ _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Name.Function, "k"),
     (Name.Attribute, "t"),
 )
-_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+_WORD = re.compile(r'"[^"]*"|[%#!@$]*[\w.$]+|\s+|.', re.DOTALL)
 _NOT_OPCODE = re.compile(r"[%$@]\S*|\d\S*|=")
 # Control characters, and those that reorder or hide text around them.
 _INVISIBLE = re.compile(
@@ -71,10 +71,15 @@ def panes(
     stage: str, left: Sequence[str], right: Sequence[str], left_line: int = 0, right_line: int = 0
 ) -> Panes:
     """Lay two sides of a hunk out line against line, at most LINES_SHOWN of each."""
-    sides = [[_clip(line) for line in side[:LINES_SHOWN]] for side in (left, right)]
+    sides = [[visible(line.replace("\n", " ")) for line in s[:LINES_SHOWN]] for s in (left, right)]
+    pairs = list(_align(*sides))
+    for a, b in pairs:
+        if a is not None and b is not None:
+            sides[0][a], sides[1][b] = _without_common_start(sides[0][a], sides[1][b])
+    sides = [[_clip(line) for line in side] for side in sides]
     tokens = [_tokens(stage, lines) for lines in sides]
     columns: tuple[list[Line | None], list[Line | None]] = ([], [])
-    for pair in _align(*sides):
+    for pair in pairs:
         marks: tuple[list[Span], list[Span]] = ([], [])
         paired = pair[0] is not None and pair[1] is not None
         if pair[0] is not None and pair[1] is not None:
@@ -92,7 +97,8 @@ def panes(
 
 def paint(stage: str, lines: Sequence[str]) -> Markup:
     """Lines with syntax colours, joined by newlines."""
-    return Markup("\n").join(_paint(line, []) for line in _tokens(stage, [*map(_clip, lines)]))
+    plain = [_clip(visible(line.replace("\n", " "))) for line in lines]
+    return Markup("\n").join(_paint(line, []) for line in _tokens(stage, plain))
 
 
 def changed(left: str, right: str) -> tuple[list[Span], list[Span]]:
@@ -162,8 +168,20 @@ def _opcode(line: str) -> str:
     return words[0] if words else ""
 
 
+def _without_common_start(left: str, right: str) -> tuple[str, str]:
+    """Two lines too long to show, so cut that the place where they part is in sight."""
+    if max(len(left), len(right)) <= LINE_LENGTH:
+        return left, right
+    both = zip(left, right, strict=False)
+    parts = next((at for at, (a, b) in enumerate(both) if a != b), min(len(left), len(right)))
+    alike = parts - LINE_LENGTH // 4
+    if alike <= 0:
+        return left, right
+    note = f"{alike:,} characters alike … "
+    return note + left[alike:], note + right[alike:]
+
+
 def _clip(line: str) -> str:
-    line = visible(line.replace("\n", " "))
     more = len(line) - LINE_LENGTH
     return f"{line[:LINE_LENGTH]} … {more:,} more characters" if more > 0 else line
 
@@ -198,7 +216,7 @@ def _tokens(stage: str, lines: Sequence[str]) -> list[list[tuple[str, str]]]:
 
 @functools.cache
 def _css(kind: _TokenType) -> str:
-    return next((css for parent, css in _CLASSES if kind in parent), "")
+    return next((css for parent, css in _CLASSES if kind[: len(parent)] == parent), "")
 
 
 def _paint(pieces: list[tuple[str, str]], marks: list[Span]) -> Markup:

@@ -23,6 +23,7 @@ from reports.view import (
     LADDER,
     CaseView,
     KernelView,
+    Rung,
     RunView,
     distributions,
     said,
@@ -63,7 +64,7 @@ def index_page(view: RunView) -> str:
     """The index: what is new first, then the heat map, causes, ledger, failures and cases."""
     row = _environment().get_template("row.html.j2")
     priority = sorted(view.cases, key=_urgency)
-    rows = {case.id: row.render(case=case, link=case.href) for case in priority}
+    rows = {case.id: row.render(case=case, link=case.href, name=case.id) for case in priority}
     listed = set(_fitting([(case.id, rows[case.id]) for case in priority], INDEX_LIMIT))
     kernels = [
         dataclasses.replace(kernel, cases=cases)
@@ -80,6 +81,7 @@ def index_page(view: RunView) -> str:
         unlisted=len(view.cases) - len(shown),
         facets=_facets(shown),
         legend=_legend(shown),
+        states=[pair for pair in _STATES if any(counts[pair[0]] for _, counts in view.stages)],
     )
 
 
@@ -87,7 +89,7 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
     """A kernel's page: all its cases, those that matter most in full if not all have room."""
     template = _environment().get_template("case.html.j2")
     row = _environment().get_template("row.html.j2")
-    share = sum(bool(r.comparison and r.comparison.hunks) for c in kernel.cases for r in c.rungs)
+    plan = _plan(kernel.cases)
 
     def render(case: CaseView, full: bool) -> str:
         return template.render(
@@ -95,13 +97,16 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
             case=case,
             full=full,
             open=case.status in ALARMS or len(kernel.cases) == 1,
-            diffs=_diffs(view, case, links, share) if full else (),
+            diffs=_diffs(view, case, links, plan) if full else (),
             links=links,
             root="../",
         )
 
     bodies = {case.id: render(case, full=True) for case in kernel.cases}
-    rows = {case.id: row.render(case=case, link=f"#{case.slug}") for case in kernel.cases}
+    rows = {
+        case.id: row.render(case=case, link=f"#{case.slug}", name=case.result.case.spec)
+        for case in kernel.cases
+    }
     size = sum(len(text.encode()) for text in (*bodies.values(), *rows.values()))
     least = sorted(kernel.cases, key=_urgency, reverse=True)
     brief = 0
@@ -134,21 +139,45 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
 # --- hunks --------------------------------------------------------------------------------
 
 
-def _diffs(view: RunView, case: CaseView, links: Links, share: int) -> tuple[StageDiff, ...]:
-    """The stages that differ, each with the hunks that fit its ``share``-th of the page."""
-    most = max(1, min(HUNKS_OF_STAGE, HUNK_COUNT // max(1, share)))
-    room = HUNK_BYTES // max(1, share)
+def _plan(cases: Sequence[CaseView]) -> dict[tuple[str, str], int]:
+    """How many hunks a page shows of each (case, stage) that differs.
+
+    The first stage of a case that differs may show twice as many as those that follow from it.
+    """
+    wanted = [
+        (case.id, rung.stage, len(rung.comparison.hunks), 2 if first else 1)
+        for case in cases
+        for first, rung in _differing(case)
+        if rung.comparison is not None
+    ]
+    most = HUNKS_OF_STAGE
+    while most > 1 and sum(min(n, weight * most) for *_, n, weight in wanted) > HUNK_COUNT:
+        most -= 1
+    return {(case, stage): min(n, weight * most) for case, stage, n, weight in wanted}
+
+
+def _differing(case: CaseView) -> list[tuple[bool, Rung]]:
+    """The rungs that have hunks, each with whether it is the first."""
+    rungs = [rung for rung in case.rungs if rung.comparison is not None and rung.comparison.hunks]
+    return [(index == 0, rung) for index, rung in enumerate(rungs)]
+
+
+def _diffs(
+    view: RunView, case: CaseView, links: Links, plan: Mapping[tuple[str, str], int]
+) -> tuple[StageDiff, ...]:
+    """The stages that differ, each with the hunks planned for it that fit its part of the page."""
     template = _environment().get_template("hunk.html.j2")
     found = []
     for rung in case.rungs:
         comparison = rung.comparison
-        if comparison is None or not comparison.hunks:
+        planned = plan.get((case.id, rung.stage), 0)
+        if comparison is None or not planned:
             continue
         classes = [_class(hunk) for hunk in comparison.hunks]
         ordered = sorted(comparison.hunks, key=lambda hunk: _SIGNIFICANCE.index(_class(hunk)))
         shown: list[Markup] = []
-        left = room
-        for hunk in ordered[:most]:
+        room = HUNK_BYTES * planned // sum(plan.values())
+        for hunk in ordered[:planned]:
             sides = (rung.stage, hunk.left, hunk.right, hunk.left_line, hunk.right_line)
             html = template.render(
                 hunk=hunk,
@@ -157,8 +186,8 @@ def _diffs(view: RunView, case: CaseView, links: Links, share: int) -> tuple[Sta
                 panes=highlight.panes(*sides),
                 view=view,
             )
-            left -= len(html.encode())
-            if left < 0:
+            room -= len(html.encode())
+            if room < 0:
                 break
             shown.append(Markup(html))
         found.append(
@@ -223,6 +252,13 @@ def _legend(cases: Sequence[CaseView]) -> list[tuple[str, str, str]]:
     return [entry for entry in _LEGEND if entry[1] in present]
 
 
+_STATES = (
+    ("identical", "identical"),
+    ("equivalent", "by rules"),
+    ("different", "different"),
+    ("nondeterministic", "unstable"),
+    ("absent", "none"),
+)
 _LEGEND = (
     ("B", "binary", "binary"),
     ("S", "sass", "sass"),
@@ -364,11 +400,15 @@ def _changed_options(row: AlignedPass) -> str:
     return ", ".join(changed) or f"{row.left_options} → {row.right_options}"
 
 
-def _mix_rows(left: Resources | None, right: Resources | None) -> list[tuple[str, int, int]]:
-    """Instructions with their counts on both sides, those that change most first."""
+def _mix_rows(
+    left: Resources | None, right: Resources | None
+) -> tuple[list[tuple[str, int, int]], list[tuple[str, int]]]:
+    """Instructions that differ, with both counts, largest change first; then those that do not."""
     a, b = (side.mix if side is not None else {} for side in (left, right))
     rows = [(name, a.get(name, 0), b.get(name, 0)) for name in {**a, **b}]
-    return sorted(rows, key=lambda row: (-abs(row[1] - row[2]), -row[1], row[0]))
+    differ = [row for row in rows if row[1] != row[2]]
+    differ.sort(key=lambda row: -abs(row[1] - row[2]))
+    return differ, [(name, count) for name, count, other in rows if count == other]
 
 
 def _event(event: str) -> str:

@@ -132,6 +132,17 @@ class KernelView:
     cases: tuple[CaseView, ...]
 
     @property
+    def name(self) -> str:
+        """The kernel's id without its family."""
+        return self.id.removeprefix(f"{self.family}/")
+
+    @property
+    def statuses(self) -> list[tuple[str, int]]:
+        """How many cases have each status, the worst status first."""
+        counts = Counter(case.status for case in self.cases)
+        return [(status.value, counts[status]) for status in reversed(Status) if counts[status]]
+
+    @property
     def page(self) -> str:
         """The kernel's page, relative to the index."""
         return f"kernel/{self.slug}.html"

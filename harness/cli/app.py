@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from harness.cli import cases, inspect, ledger, runs, toolchains
+from harness.cli import cases, explain, inspect, ledger, runs, toolchains
 from harness.errors import HarnessError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ for command in (
     cases.cases,
     inspect.show,
     inspect.diff,
+    explain.explain,
     ledger.expect,
     runs.report,
     cases.new_kernel,

@@ -20,13 +20,15 @@ from harness.compare.text import (
 
 # --- PTX ----------------------------------------------------------------------------------
 
-_PTX_COMMENT = tokens(r"[ \t]*//.*")
+_PTX_COMMENT = tokens("//.*")
 
 
 @rule("ptx.comments", "ptx")
 def ptx_comments(text: Text) -> Text:
     """`//` comments and empty lines, which ptxas skips."""
-    return text.rewrite(substitute(_PTX_COMMENT, str(text), Blank())).keep(str.strip)
+    return (
+        text.rewrite(substitute(_PTX_COMMENT, str(text), Blank())).each(str.rstrip).keep(str.strip)
+    )
 
 
 @rule("ptx.version", "ptx")
@@ -163,7 +165,7 @@ def ptx_labels(text: Text) -> Text:
 
 # --- AMD GCN ------------------------------------------------------------------------------
 
-_GCN_COMMENT = tokens(r"[ \t]*;.*")
+_GCN_COMMENT = tokens(";.*")
 
 
 @rule("amdgcn.comments", "amdgcn")
@@ -172,7 +174,9 @@ def gcn_comments(text: Text) -> Text:
 
     Register counts and occupancy in comments repeat what directives say, which are compared.
     """
-    return text.rewrite(substitute(_GCN_COMMENT, str(text), Blank())).keep(str.strip)
+    return (
+        text.rewrite(substitute(_GCN_COMMENT, str(text), Blank())).each(str.rstrip).keep(str.strip)
+    )
 
 
 @rule("amdgcn.ident", "amdgcn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
@@ -38,12 +39,13 @@ def compare(
 ) -> Comparison:
     """Compare the reference's artifact of ``stage`` with the candidate's.
 
-    ``None`` is a stage that a side did not produce, and equal to nothing. ``disassemble`` turns
+    ``None`` (or nothing, ``b""``) is a stage that a side did not produce, and equal to
+    nothing. ``disassemble`` turns
     a cubin into the text of ``nvdisasm -hex``; with it a cubin's code is shown as instructions,
     and the stage ``sass`` may be given as cubins. Raises HarnessError for an unknown stage.
     """
     _format(stage)
-    if left is None or right is None:
+    if not left or not right:
         return _missing(stage, (left, right))
     if stage == "sass" and disassemble:
         left, right = _disassembled(left, disassemble), _disassembled(right, disassemble)
@@ -78,10 +80,12 @@ def normalise(stage: str, data: bytes, rules: Sequence[Rule] | None = None) -> T
     return apply_rules(form, rules_for(stage) if rules is None else rules)[0]
 
 
+@functools.lru_cache(maxsize=8)
 def difference_size(stage: str, left: bytes, right: bytes) -> int:
     """How many lines differ after all rules; a changed line counts once.
 
-    Where a rule cannot parse its input, the lines of the artifacts as they are.
+    Where a rule cannot parse its input, the lines of the artifacts as they are. Along a trace
+    most passes change nothing, so the last answers are kept.
     """
     if left == right:
         return 0
@@ -164,7 +168,7 @@ def _difference(stage: str, forms: Pair) -> Difference:
 
 
 def _missing(stage: str, sides: tuple[bytes | None, bytes | None]) -> Comparison:
-    absent = [name for name, data in zip(_SIDES, sides, strict=True) if data is None]
+    absent = [name for name, data in zip(_SIDES, sides, strict=True) if not data]
     note = f"not produced by the {' and the '.join(absent)}"
     return Comparison(
         stage, Verdict.DIFFERENT, Verdict.DIFFERENT, fingerprint=_digest(note.encode()), note=note

@@ -222,8 +222,8 @@ def layout(text: Text) -> Text:
 
 @rule("elf.comment", *STAGES)
 def comment(text: Text) -> Text:
-    """`.comment`: the linker's name and revision; the loader does not load it."""
-    return text.keep(lambda line: not line.startswith("section .comment "))
+    """`.comment`: the linker's name and revision. Only a section that is not loaded is ignored."""
+    return text.keep(lambda line: _is_loaded(line) or not line.startswith("section .comment "))
 
 
 _DEBUG = r"\.(?:nv\.merc\.)?(?:rela?\.)?(?:nv_)?debug_\w+"
@@ -236,7 +236,7 @@ def debug_info(text: Text) -> Text:
 
     Debuggers and profilers read them. Only sections that are not loaded are ignored.
     """
-    return text.keep(lambda line: not (_DEBUG_LINE.match(line) and not _is_loaded(line)))
+    return text.keep(lambda line: _is_loaded(line) or not _DEBUG_LINE.match(line))
 
 
 _FLAGS = re.compile(r"section \S+ type=\S+ flags=(0x[0-9a-f]+)")
@@ -250,8 +250,12 @@ def _is_loaded(line: str) -> bool:
 
 @rule("elf.tkinfo", *STAGES)
 def tkinfo(text: Text) -> Text:
-    """`.note.nv.tkinfo`: the name, version and command line of ptxas."""
-    return text.keep(lambda line: not line.startswith("section .note.nv.tkinfo "))
+    """`.note.nv.tkinfo`: the name, version and command line of ptxas.
+
+    Only a section that is not loaded is ignored.
+    """
+    start = "section .note.nv.tkinfo "
+    return text.keep(lambda line: _is_loaded(line) or not line.startswith(start))
 
 
 _LOCAL_FUNCTION = re.compile(r"(symbol FUNC LOCAL .* name=)(.*)")

@@ -19,7 +19,7 @@ from harness.compare.text import (
     tokens,
 )
 
-_COMMENT = tokens(r"[ \t]*;.*")
+_COMMENT = tokens(";.*")
 
 
 @rule("llvm.comments", "llir")
@@ -28,7 +28,7 @@ def comments(text: Text) -> Text:
 
     The IR parser skips them.
     """
-    return text.rewrite(substitute(_COMMENT, str(text), Blank())).keep(str.strip)
+    return text.rewrite(substitute(_COMMENT, str(text), Blank())).each(str.rstrip).keep(str.strip)
 
 
 @rule("llvm.source-filename", "llir")
@@ -45,7 +45,7 @@ _DEBUG_NODE = re.compile(r"(?:distinct )?!DI[A-Za-z]+\(.*\)")
 _DEBUG_FLAG = re.compile(r'!\{i32 \d, !"(?:Debug Info Version|Dwarf Version)", i32 \d\}')
 _DEBUG_RECORD = re.compile(r"\s*(?:#dbg_\w+\(|(?:tail )?call void @llvm\.dbg\.)")
 _DEBUG_LINE = re.compile(r"!llvm\.dbg\.cu = |declare .*@llvm\.dbg\.")
-_ATTACHMENT = tokens(r",? !dbg ![0-9]+")
+_ATTACHMENT = tokens(r", !dbg ![0-9]+| !dbg ![0-9]+")
 
 
 @rule("llvm.ident", "llir")

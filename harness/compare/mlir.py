@@ -213,7 +213,7 @@ def private_symbols(text: Text) -> Text:
 
 # --- attribute aliases --------------------------------------------------------------------
 
-_ALIAS = r"[#!][A-Za-z_]\w*(?![\w.])"
+_ALIAS = r"#[A-Za-z_]\w*(?![\w.])|![A-Za-z_]\w*(?![\w.])"
 _ALIASES = tokens(_ALIAS)
 _ALIAS_LINE = re.compile(rf"({_ALIAS}) = (.*)")
 _MNEMONIC = re.compile(r"[#!](?:\w+\.)*(\w+)")
@@ -321,4 +321,4 @@ def _regions(lines: tuple[str, ...]) -> list[str]:
     return found
 
 
-FORMAT = Format(_STAGES, Text.decode, re.compile(r"[%^]\d+"), _regions)
+FORMAT = Format(_STAGES, Text.decode, re.compile(r"%\d+|\^\d+"), _regions)

@@ -13,6 +13,7 @@ from harness.compare.rules import rule
 from harness.compare.text import CannotParse, Format, Renaming, Text, substitute, tokens
 
 _ADDRESS = re.compile(r"(\s*)/\*[0-9a-f]{4,}\*/\s+(.*)")
+_COLUMN = re.compile(r" +(?=/\* 0x)")
 _ENCODING = re.compile(r"\s*/\* (0x[0-9a-f]{16}) \*/")
 _INSTRUCTION = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+[@A-Z{].*;")
 
@@ -57,7 +58,7 @@ def debug_info(text: Text) -> Text:
 
 @rule("sass.addresses", "sass")
 def addresses(text: Text) -> Text:
-    """The address in front of each instruction and datum, and empty lines.
+    """The address in front of each instruction and datum, alignment in columns, empty lines.
 
     An address is the number of bytes before it in its section, so it follows from the lines
     above. Branch targets are labels, and their distances are in the encodings.
@@ -65,7 +66,7 @@ def addresses(text: Text) -> Text:
 
     def without(line: str) -> str:
         match = _ADDRESS.fullmatch(line)
-        return f"{match[1]}{match[2]}" if match else line
+        return match[1] + _COLUMN.sub(" ", match[2]) if match else line
 
     return text.each(without).keep(str.strip)
 

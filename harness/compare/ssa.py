@@ -6,11 +6,11 @@ import re
 
 from harness.compare.text import CannotParse, Text, substitute, tokens
 
-_NAME = r"[%^][\w$.-]+"
+_NAME = r"%[\w$.-]+|\^[\w$.-]+"
 _NAMES = tokens(_NAME)
 _RESULTS = re.compile(r"(?m)^ *(%[\w$.-]+(?::\d+)?(?:, %[\w$.-]+(?::\d+)?)*) = ")
 _BLOCK = re.compile(r"(?m)^ *(\^[\w$.-]+)((?:\(.*\))?:(?: *//.*)?)$")
-_ARGUMENT = re.compile(rf'("(?:[^"\\]|\\.)*")|({_NAME})(?=: | = )')
+_ARGUMENT = re.compile(rf'("(?:[^"\\]|\\.)*")|((?:{_NAME})(?=: | = ))')
 
 
 class _Scope(dict[str, str]):

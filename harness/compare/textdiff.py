@@ -8,6 +8,7 @@ difflib takes seconds), and then the names on aligned lines must correspond one 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import subprocess
@@ -47,6 +48,37 @@ class Span(NamedTuple):
         return max(self.left_end - self.left_start, self.right_end - self.right_start)
 
 
+class _Side:
+    """Lines, the same lines with each name erased, and the names in order.
+
+    ``starts[i]`` is the place in ``names`` of the first name of line ``i``.
+    """
+
+    def __init__(self, lines: Sequence[str], name: re.Pattern[str]) -> None:
+        self.lines = lines
+        parts = name.split("\n".join(lines))
+        found = parts[1::2]
+        self.names = [each for each in found if not each.startswith('"')]
+        parts[1::2] = map(Blank(_ERASED).__getitem__, found)
+        self.erased = "".join(parts).split("\n") if lines else []
+        counts = (line.count(_ERASED) for line in self.erased)
+        self.starts = list(itertools.accumulate(counts, initial=0))
+
+    def names_of(self, start: int, end: int) -> list[str]:
+        return self.names[self.starts[start] : self.starts[end]]
+
+    def introductions(self) -> dict[str, str]:
+        """Name -> the erased line on which it comes first."""
+        found: dict[str, str] = {}
+        for i, erased in enumerate(self.erased):
+            for name in self.names_of(i, i + 1):
+                found.setdefault(name, erased)
+        return found
+
+
+_ERASED = "\0"
+
+
 class Difference:
     """The differing ``spans`` of two sequences of lines, in order.
 
@@ -57,38 +89,34 @@ class Difference:
     def __init__(
         self, left: Sequence[str], right: Sequence[str], volatile: re.Pattern[str]
     ) -> None:
-        self._sides = (left, right)
         self._name = tokens(volatile.pattern)
+        self._left, self._right = _Side(left, self._name), _Side(right, self._name)
         self._forward: dict[str, str] = {}
         self._backward: dict[str, str] = {}
-        self._erased = (self._erase(left), self._erase(right))
-        self.spans = tuple(_merge(self._wired(_align(*self._erased))))
-
-    def _erase(self, lines: Sequence[str]) -> list[str]:
-        return substitute(self._name, "\n".join(lines), Blank("%")).split("\n") if lines else []
+        self.spans = tuple(_merge(self._wired(_align(self._left.erased, self._right.erased))))
 
     def _wired(self, spans: list[Span]) -> Iterator[Span]:
         """``spans``, and lines aligned between them whose names do not correspond."""
-        left, right = self._sides
-        end = Span(len(left), len(left), len(right), len(right))
+        ends = len(self._left.lines), len(self._right.lines)
         i = j = 0
-        for span in [*spans, end]:
-            block = left[i : span.left_start], right[j : span.right_start]
-            if not self._correspond("\n".join(block[0]), "\n".join(block[1])):
-                for k, pair in enumerate(zip(*block, strict=True)):
-                    if not self._correspond(*pair):
+        for span in [*spans, Span(ends[0], ends[0], ends[1], ends[1])]:
+            size = span.left_start - i
+            if not self._correspond(i, j, size):
+                for k in range(size):
+                    if not self._correspond(i + k, j + k, 1):
                         yield Span(i + k, i + k + 1, j + k, j + k + 1)
-            if span is not end:
+            if span.size:
                 yield span
             i, j = span.left_end, span.right_end
 
-    def _correspond(self, left: str, right: str) -> bool:
-        """Do the names of two texts, equal when erased, correspond to what is known so far?
+    def _correspond(self, i: int, j: int, size: int) -> bool:
+        """Do the names of ``size`` aligned lines correspond to what is known so far?
 
         Pairs of new names are learnt, up to the first conflict.
         """
         forward, backward = self._forward, self._backward
-        for a, b in zip(self._name.findall(left), self._name.findall(right), strict=True):
+        pairs = self._left.names_of(i, i + size), self._right.names_of(j, j + size)
+        for a, b in zip(*pairs, strict=True):
             if a in forward or b in backward:
                 if forward.get(a) != b or backward.get(b) != a:
                     return False
@@ -113,38 +141,29 @@ class Difference:
         and the erased line that introduces it, so unrelated code may come and go, but another
         operand or another constant gives another fingerprint.
         """
-        introduced = [self._introductions(side) for side in (0, 1)]
+        introduced = self._left.introductions(), self._right.introductions()
         hashed = hashlib.sha256()
         for span in self.spans:
-            places: dict[str, int] = {}
-            for side, sign in ((0, "-"), (1, "+")):
-                lines = self._sides[side][span[2 * side] : span[2 * side + 1]]
+            places: dict[tuple[int, str], int] = {}
+
+            def describe(side: int, name: str, places: dict[tuple[int, str], int] = places) -> str:
+                if name.startswith('"'):
+                    return name
+                if side == 1 and name in self._backward:
+                    side, name = 0, self._backward[name]
+                place = places.setdefault((side, name), len(places))
+                return f"<{place}: {introduced[side][name]}>"
+
+            for side, sign, lines in (
+                (0, "-", self._left.lines[span.left_start : span.left_end]),
+                (1, "+", self._right.lines[span.right_start : span.right_end]),
+            ):
                 for line in lines:
                     parts = self._name.split(line)
-                    parts[1::2] = [
-                        self._describe(name, side, places, introduced) for name in parts[1::2]
-                    ]
+                    parts[1::2] = [describe(side, name) for name in parts[1::2]]
                     hashed.update(f"{sign}{''.join(parts)}\n".encode())
             hashed.update(b"\0")
         return hashed.hexdigest()[:16]
-
-    def _introductions(self, side: int) -> dict[str, str]:
-        """Name -> the erased line on which it comes first."""
-        found: dict[str, str] = {}
-        for line, erased in zip(self._sides[side], self._erased[side], strict=True):
-            for name in self._name.findall(line):
-                found.setdefault(name, erased)
-        return found
-
-    def _describe(
-        self, name: str, side: int, places: dict[str, int], introduced: list[dict[str, str]]
-    ) -> str:
-        if name.startswith('"'):
-            return name
-        if side == 1 and name in self._backward:
-            side, name = 0, self._backward[name]
-        place = places.setdefault(f"{side}{name}", len(places))
-        return f"<{place}: {introduced[side][name]}>"
 
 
 class _Translation(dict[str, str]):

@@ -12,19 +12,21 @@ import msgspec
 
 from harness import compare
 from harness.explain import attribute
-from harness.explain.align import Read, align, measure
+from harness.explain.align import Read, align, measure, stage_of
 from harness.explain.counts import compare_counts
 from harness.explain.cross import cross, graft
-from harness.explain.grafts import STAGE, Side, graft_all
+from harness.explain.grafts import Side, graft_all
 from harness.explain.kinds import classify, summarise
 from harness.explain.resources import resources
 from harness.explanation import AlignedPass, Birth, Count, Crossing, Explanation, Resources
-from harness.model import Case, Comparison, Compilation, Outcome, Verdict
+from harness.model import Case, Comparison, Compilation, Hunk, Outcome, Verdict
 from harness.store import Store
 
 __all__ = ["Side", "classify_hunks", "explain"]
 
 GROWING = ("born", "grows")
+MOST_KINDS = 6
+Pair = tuple[str, str]
 
 
 def explain(
@@ -63,7 +65,12 @@ def explain(
             _accepted_elsewhere(case, left, right, rows, store),
         )
     gaps += [f"{cell.front} through {cell.back}: {cell.void}" for cell in matrix if cell.void]
-    gaps += sorted({f"{row.name}: {row.note}" for row in rows if row.note})
+    gaps += dict.fromkeys(f"{row.name}: {row.note}" for row in rows if row.note)
+    gaps += [
+        f"{row.name}: the difference {row.event} there, but it could not be grafted"
+        for row in rows
+        if row.event in GROWING and row.behaviour == "not grafted"
+    ]
     return Explanation(
         rows=rows,
         births=births,
@@ -107,46 +114,68 @@ def _births(
     right: Compilation,
     read: Read,
 ) -> tuple[Birth, ...]:
-    """Where the difference comes from: the front end, passes that behave differently on the
-    same IR, and passes of one side only at which the difference is born or grows."""
-    roles = left.role, right.role
-    found = []
-    last: tuple[int | None, int | None] = (None, None)
-    for number, row in enumerate(rows):
-        at = (
-            last[0] if row.left is None else row.left,
-            last[1] if row.right is None else row.right,
-        )
-        pair: tuple[str, str] | None = None
-        one_sided = row.left is None or row.right is None
-        if row.manager == "front end" and row.difference:
-            pair = left.trace[0].sha256, right.trace[0].sha256
-        elif number in outputs:
-            pair = outputs[number]
-        elif one_sided and row.event in GROWING and None not in at:
-            assert at[0] is not None and at[1] is not None
-            pair = left.trace[at[0]].sha256, right.trace[at[1]].sha256
-        last = at
-        if pair is None:
-            continue
-        texts = read(pair[0]), read(pair[1])
-        hunks, _ = compare.hunks(STAGE, texts[0] or b"", texts[1] or b"", 40)
-        hunks = tuple(classify(STAGE, hunk, roles) for hunk in hunks)
-        example = next((h for h in hunks if h.significance == "significant"), None) or (
-            hunks[0] if hunks else None
-        )
+    """Where the difference comes from, in pipeline order (see Birth for what counts)."""
+    found: list[Birth] = []
+
+    def born(number: int, by: str, event: str, pair: Pair, before: Pair | None = None) -> None:
+        row = rows[number]
+        stage = stage_of(row.manager)
+        known = set(_kinds(stage, before, roles, read, set())[0]) if before else set()
+        kinds, example = _kinds(stage, pair, roles, read, known)
         found.append(
             Birth(
                 row=number,
                 manager=row.manager,
                 pass_name=row.name,
-                event=row.event or "born",
-                kinds=summarise(hunks),
+                event=event or "born",
+                by=by,
+                kinds=kinds,
                 example_left="\n".join(example.left[:3]) if example else "",
                 example_right="\n".join(example.right[:3]) if example else "",
             )
         )
+
+    roles = left.role, right.role
+    alone: list[int] = []  # passes of one side only, since the last pass of both, that act
+    before: Pair | None = None
+    for number, row in enumerate(rows):
+        if row.left is None or row.right is None:
+            if number in outputs:  # a moved pass that also behaves differently
+                born(number, "graft", "born", outputs[number])
+            elif row.behaviour != "same" and _acts(row, left, right):
+                alone.append(number)
+            continue
+        pair = left.trace[row.left].sha256, right.trace[row.right].sha256
+        if row.manager == "front end":
+            continue
+        if before is None and row.difference and row.behaviour == "same":
+            born(0, "front end", "born", pair)
+        elif number in outputs:
+            born(number, "graft", row.event, outputs[number])
+        elif row.event in GROWING and alone:
+            born(alone[-1], "only here", row.event, pair, before)
+        before, alone = pair, []
     return tuple(found)
+
+
+def _kinds(
+    stage: str, pair: Pair, roles: tuple[str, str], read: Read, known: set[str]
+) -> tuple[tuple[str, ...], Hunk | None]:
+    """The kinds of difference between two IR texts, less those ``known``, and a telling hunk."""
+    hunks, _ = compare.hunks(stage, read(pair[0]) or b"", read(pair[1]) or b"", 40)
+    hunks = tuple(classify(stage, hunk, roles) for hunk in hunks)
+    kinds = tuple(kind for kind in summarise(hunks) if kind not in known)
+    fresh = [hunk for hunk in hunks if not known.intersection(summarise((hunk,)))] or hunks
+    telling = [hunk for hunk in fresh if hunk.significance == "significant"] or fresh
+    if len(kinds) > MOST_KINDS:
+        kinds = (*kinds[:MOST_KINDS], f"{len(kinds) - MOST_KINDS} more kinds")
+    return kinds, telling[0] if telling else None
+
+
+def _acts(row: AlignedPass, left: Compilation, right: Compilation) -> bool:
+    """Whether a pass of one side changed that side's IR at all."""
+    trace, at = (left.trace, row.left) if row.left is not None else (right.trace, row.right)
+    return at is not None and at > 0 and trace[at].sha256 != trace[at - 1].sha256
 
 
 def _matrix(case: Case, left: Side, right: Side, store: Store) -> tuple[Crossing, ...]:

@@ -12,6 +12,7 @@ from harness.model import PassStep
 
 Read = Callable[[str], bytes | None]
 PLUGIN = ".passes.plugin."
+GENERIC = b'"builtin.module"'
 
 
 def align(left: Sequence[PassStep], right: Sequence[PassStep]) -> tuple[AlignedPass, ...]:
@@ -25,20 +26,21 @@ def align(left: Sequence[PassStep], right: Sequence[PassStep]) -> tuple[AlignedP
                 if names[0][i] == names[1][j]
                 else max(length[i + 1][j], length[i][j + 1])
             )
+    owned = _owned_managers(right)
     rows = []
     i = j = 0
     while i < len(left) or j < len(right):
         both = i < len(left) and j < len(right)
         if both and names[0][i] == names[1][j]:
-            rows.append(_row(left[i], right[j], i, j))
+            rows.append(_row(left[i], right[j], i, j, owned))
             i, j = i + 1, j + 1
         elif j == len(right) or (both and length[i + 1][j] >= length[i][j + 1]):
-            rows.append(_row(left[i], None, i, None))
+            rows.append(_row(left[i], None, i, None, owned))
             i += 1
         else:
-            rows.append(_row(None, right[j], None, j))
+            rows.append(_row(None, right[j], None, j, owned))
             j += 1
-    return tuple(rows)
+    return _with_partners(rows)
 
 
 def measure(
@@ -51,9 +53,9 @@ def measure(
 
     ``read`` gives the IR text of a hash; where it was not kept the difference is unknown.
     """
-    sizes: dict[tuple[str, str], int | None] = {}
+    sizes: dict[tuple[str, str], tuple[int | None, str]] = {}
     measured = []
-    previous: int | None = 0
+    previous: int | None = None
     i = j = -1
     for row in rows:
         i = i if row.left is None else row.left
@@ -63,23 +65,48 @@ def measure(
             continue
         pair = left[i].sha256, right[j].sha256
         if pair not in sizes:
-            sizes[pair] = _size(pair, read)
-        now = sizes[pair]
-        event = _event(previous, now)
-        note = "" if now is not None else "the IR here was hashed, not kept: too large"
+            sizes[pair] = _size(stage_of(row.manager), pair, read)
+        now, note = sizes[pair]
+        event = ""
+        if row.left is not None and row.right is not None:
+            event = _event(previous or 0, now)
+            previous = now if now is not None else previous
         measured.append(msgspec.structs.replace(row, difference=now, event=event, note=note))
-        previous = now if now is not None else previous
     return tuple(measured)
 
 
+def _with_partners(rows: list[AlignedPass]) -> tuple[AlignedPass, ...]:
+    """Passes that only moved: one-sided rows of one name and manager, paired in order."""
+    waiting: dict[tuple[str, str], list[int]] = {}
+    for number, row in enumerate(rows):
+        if row.right is None:
+            waiting.setdefault((row.manager, row.name), []).append(number)
+    for number, row in enumerate(rows):
+        mine = waiting.get((row.manager, row.name))
+        if row.left is None and mine:
+            other = mine.pop(0)
+            rows[number] = msgspec.structs.replace(row, partner=other)
+            rows[other] = msgspec.structs.replace(rows[other], partner=number)
+    return tuple(rows)
+
+
 def _row(
-    left: PassStep | None, right: PassStep | None, i: int | None, j: int | None
+    left: PassStep | None,
+    right: PassStep | None,
+    i: int | None,
+    j: int | None,
+    owned: frozenset[str],
 ) -> AlignedPass:
     step = left or right
     assert step is not None  # a row comes from at least one side
-    from_plugin = right is not None and (
-        PLUGIN in right.adder or "/triton/" not in f"/{right.origin}"
-    )
+    if right is None:
+        plugin = step.manager in owned
+    elif left is None:
+        plugin = PLUGIN in right.adder or _by_plugin(right)
+    else:
+        # A pass of Triton's own with the same options is Triton's, whoever added it.
+        chosen = _by_plugin(right) and left.options != right.options
+        plugin = PLUGIN in right.adder or chosen
     return AlignedPass(
         manager=step.manager,
         name=step.name,
@@ -87,21 +114,40 @@ def _row(
         right=j,
         left_options=left.options if left else "",
         right_options=right.options if right else "",
-        plugin=from_plugin and step.manager != "front end",
+        plugin=plugin,
     )
 
 
-def _size(pair: tuple[str, str], read: Read) -> int | None:
+def _by_plugin(step: PassStep) -> bool:
+    """Whether code outside the ``triton`` package added this pass."""
+    return bool(step.origin) and "/triton/" not in f"/{step.origin}"
+
+
+def _owned_managers(right: Sequence[PassStep]) -> frozenset[str]:
+    """The pass managers of the candidate that the plugin's own pipeline code fills."""
+    managers = {step.manager for step in right if _by_plugin(step)}
+    others = {step.manager for step in right if not _by_plugin(step)}
+    return frozenset(managers - others)
+
+
+def stage_of(manager: str) -> str:
+    """The stage whose rules fit the IR after a pass of ``manager``."""
+    return "ttir" if manager in ("front end", "make_ttir") else "ttgir"
+
+
+def _size(stage: str, pair: tuple[str, str], read: Read) -> tuple[int | None, str]:
     if pair[0] == pair[1]:
-        return 0
+        return 0, ""
     texts = read(pair[0]), read(pair[1])
     if texts[0] is None or texts[1] is None:
-        return None
-    return difference_size("ttgir", texts[0], texts[1])
+        return None, "the IR here was hashed, not kept: too large"
+    if texts[0].startswith(GENERIC) != texts[1].startswith(GENERIC):
+        return None, "one side's IR is not valid here and printed in MLIR's generic form"
+    return difference_size(stage, texts[0], texts[1]), ""
 
 
-def _event(before: int | None, now: int | None) -> str:
-    if before is None or now is None or before == now:
+def _event(before: int, now: int | None) -> str:
+    if now is None or before == now:
         return ""
     if now == 0:
         return "vanishes"

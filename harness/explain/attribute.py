@@ -1,4 +1,10 @@
-"""Whose difference it is, concluded from measured evidence only."""
+"""Whose difference it is, concluded from measured evidence only.
+
+``frontend``: it is there before any pass that both sides run. ``plugin-passes``: a pass of the
+plugin, or its choice to add, leave out or parametrise a pass. ``base-drift``: the fork's and
+upstream's own pass of one name behave differently on the same IR, or only one of them has it.
+``assembler``: the same assembly gives another binary. ``debug-info``: only that differs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ FRONT_END_PHASES = ("import", "frontend", "start")
 
 def of_birth(birth: Birth, row: AlignedPass) -> str:
     """The attribution of a single birth: whose pass it is, or whose pass is missing."""
-    if birth.manager == "front end":
+    if birth.by == "front end":
         return "frontend"
     if row.plugin or (row.right is None and row.name.startswith("tlx-")):
         return "plugin-passes"
@@ -115,11 +121,11 @@ def attribute_failure(
 
 
 def _sentence(birth: Birth, row: AlignedPass, roles: tuple[str, str]) -> str:
-    if birth.manager == "front end":
+    if birth.by == "front end":
         return "the front ends give different IR"
-    if row.left is None or row.right is None:
+    if birth.by == "only here":
         only = roles[0] if row.right is None else roles[1]
-        return f"{row.name} runs on {only} only, and the difference {birth.event} there"
+        return f"{row.name} runs on {only} only, and the difference {birth.event} past it"
     return f"{row.name} behaves differently on the same IR"
 
 

@@ -13,7 +13,7 @@ from harness.record import Record
 from harness.store import Store, digest
 
 
-class Crossed(Record):
+class Crossed(Record, frozen=True):
     """What came out of a back end: stage -> sha256 of the stored artifact, or why nothing."""
 
     artifacts: dict[str, str] = {}
@@ -21,7 +21,7 @@ class Crossed(Record):
     failure: str = ""
 
 
-class Grafted(Record):
+class Grafted(Record, frozen=True):
     """Output hashes of a batch of grafts by item id; ``errors`` has the others."""
 
     outputs: dict[str, str] = {}

@@ -8,14 +8,13 @@ import msgspec
 
 from harness.compare import difference_size
 from harness.compile import Worker
-from harness.explain.align import Read
-from harness.explain.cross import graft
+from harness.explain.align import Read, stage_of
+from harness.explain.cross import Grafted, graft
 from harness.explanation import AlignedPass, Graft
 from harness.model import Case, Compilation, PassStep
 from harness.store import Store
 
 Side = tuple[Worker, str, Compilation]
-STAGE = "ttgir"  # every pass's IR is MLIR, compared by the rules of this stage
 
 
 class Grafts(msgspec.Struct, frozen=True):
@@ -40,18 +39,15 @@ def graft_all(
     """
     traces = left[2].trace, right[2].trace
     runs: dict[str, list[tuple[str, PassStep, str]]] = {"left": [], "right": []}
-    direct: dict[int, tuple[str, str]] = {}
-    for number, row in enumerate(rows):
-        if row.left is None or row.right is None or not (row.left and row.right):
-            continue
-        sources = traces[0][row.left - 1].sha256, traces[1][row.right - 1].sha256
-        steps = traces[0][row.left], traces[1][row.right]
+    pairs = _pairs(rows)
+    for number, (at_left, at_right) in pairs.items():
+        sources = traces[0][at_left - 1].sha256, traces[1][at_right - 1].sha256
+        steps = traces[0][at_left], traces[1][at_right]
         if sources[0] == sources[1]:
-            direct[number] = steps[0].sha256, steps[1].sha256
             continue
         runs["right"].append((f"{number}", steps[1], sources[0]))
         runs["left"].append((f"{number}", steps[0], sources[1]))
-        if row.event:
+        if rows[number].event:
             runs["right"].append((f"{number}-self", steps[1], sources[1]))
             runs["left"].append((f"{number}-self", steps[0], sources[0]))
     done = {
@@ -61,72 +57,73 @@ def graft_all(
     judged = list(rows)
     found = []
     outputs = dict[int, tuple[str, str]]()
-    for number, row in enumerate(rows):
-        if number in direct:
-            same = _same(direct[number], read)
-            judged[number] = _with(row, "same" if same else "differs" if same is False else "")
-            if same is False:
-                outputs[number] = direct[number]
-            continue
-        if row.left is None or row.right is None or not (row.left and row.right):
-            continue
+    for number, (at_left, at_right) in pairs.items():
+        row = rows[number]
+        own_outputs = traces[0][at_left].sha256, traces[1][at_right].sha256
         verdicts = []
-        for name, own, other in (("right", right, left), ("left", left, right)):
-            at = {"right": row.right, "left": row.left}[name]
-            at_other = {"right": row.left, "left": row.right}[name]
-            result, note = _judge(
-                str(number),
-                done[name].outputs,
-                done[name].errors,
-                own[2].trace[at].sha256,
-                other[2].trace[at_other].sha256,
-                bool(row.event),
-                read,
-            )
-            verdicts.append(result)
-            found.append(Graft(number, row.name, own[2].role, result, note))
-            if result == "differs" and number not in outputs:
-                output = done[name].outputs[str(number)]
-                theirs = other[2].trace[at_other].sha256
-                outputs[number] = (theirs, output) if name == "right" else (output, theirs)
+        if str(number) not in {item for item, _, _ in runs["right"]}:
+            same = same_ir(stage_of(row.manager), own_outputs, read)
+            verdicts.append({True: "same", False: "differs", None: "not grafted"}[same])
+            outputs |= {number: own_outputs} if same is False else {}
+        else:
+            for name, side, mine, theirs in (
+                ("right", right, own_outputs[1], own_outputs[0]),
+                ("left", left, own_outputs[0], own_outputs[1]),
+            ):
+                result, note = _judge(row, str(number), done[name], (mine, theirs), read)
+                verdicts.append(result)
+                found.append(Graft(number, row.name, side[2].role, result, note))
+                if result == "differs" and number not in outputs:
+                    output = done[name].outputs[str(number)]
+                    outputs[number] = (theirs, output) if name == "right" else (output, theirs)
         behaviour = "same" if set(verdicts) == {"same"} else "not grafted"
-        judged[number] = _with(row, "differs" if "differs" in verdicts else behaviour)
+        behaviour = "differs" if "differs" in verdicts else behaviour
+        for at in {number, row.partner} - {None}:
+            judged[at] = msgspec.structs.replace(judged[at], behaviour=behaviour)
     return Grafts(tuple(judged), tuple(found), outputs)
 
 
-def _judge(
-    item: str,
-    outputs: dict[str, str],
-    errors: dict[str, str],
-    own_output: str,
-    other_output: str,
-    controlled: bool,
-    read: Read,
-) -> tuple[str, str]:
-    if item in errors:
-        return "not grafted", errors[item]
-    same = _same((outputs[item], other_output), read)
-    if same is None:
-        return "not grafted", "the IR was hashed, not kept: too large"
-    if same:
-        return "same", ""
-    if controlled:
-        control = f"{item}-self"
-        if control in errors:
-            return "not grafted", f"its control failed: {errors[control]}"
-        if not _same((outputs[control], own_output), read):
-            return "not grafted", "its control, the pass on its own side's IR, gave other IR"
-    return "differs", ""
-
-
-def _same(pair: tuple[str, str], read: Read) -> bool | None:
+def same_ir(stage: str, pair: tuple[str, str], read: Read) -> bool | None:
+    """Whether two IR texts are equal after all rules; None if one was not kept."""
     if pair[0] == pair[1]:
         return True
     texts = read(pair[0]), read(pair[1])
     if texts[0] is None or texts[1] is None:
         return None
-    return difference_size(STAGE, texts[0], texts[1]) == 0
+    return difference_size(stage, texts[0], texts[1]) == 0
 
 
-def _with(row: AlignedPass, behaviour: str) -> AlignedPass:
-    return msgspec.structs.replace(row, behaviour=behaviour)
+def _pairs(rows: Sequence[AlignedPass]) -> dict[int, tuple[int, int]]:
+    """The passes that both sides run, by row: indices into the two traces, the first row of
+    each trace (which is no pass) left out; a moved pass is at its reference row."""
+    found = {}
+    for number, row in enumerate(rows):
+        right = row.right
+        if row.left and row.partner is not None:
+            right = rows[row.partner].right
+        if row.left and right:
+            found[number] = row.left, right
+    return found
+
+
+def _judge(
+    row: AlignedPass, item: str, done: Grafted, outputs: tuple[str, str], read: Read
+) -> tuple[str, str]:
+    """What one graft shows: ``outputs`` are what its own side gave in the compilation, and
+    what the other side's pass gave on the IR that was grafted."""
+    stage = stage_of(row.manager)
+    own_output, other_output = outputs
+    if item in done.errors:
+        return "not grafted", done.errors[item]
+    same = same_ir(stage, (done.outputs[item], other_output), read)
+    if same is None:
+        return "not grafted", "the IR was hashed, not kept: too large"
+    if same:
+        return "same", ""
+    control = f"{item}-self"
+    if control in done.errors:
+        return "not grafted", f"its control failed: {done.errors[control]}"
+    reproduced = done.outputs.get(control, own_output)
+    if not same_ir(stage, (reproduced, own_output), read):
+        return "not grafted", "its control, the pass on its own side's IR, gave other IR"
+    return "differs", ""

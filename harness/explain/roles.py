@@ -70,7 +70,7 @@ def _mlir(op: str, rest: str) -> Role | None:
     name = op.rpartition(".")[2]
     if op == "partition":
         match = _WARPS.search(rest)
-        return Role(WARPS, op, op, f"of {match[1] if match else '?'} warps")
+        return Role(WARPS, op, "partition of", f"{match[1] if match else '?'} warps")
     if op == "ttg.warp_specialize":
         match = _REGISTERS.search(rest)
         return Role(WARPS, "requested registers", op, f"registers {match[1] if match else 'none'}")
@@ -143,7 +143,7 @@ def _llvm(op: str, rest: str) -> Role | None:
     if "fence" in op:
         return Role(FENCES, op, op, "")
     if "barrier" in op or ".bar.warp" in op:
-        return Role(BARRIERS, op.replace(".aligned", ""), op, integers)
+        return Role(BARRIERS, op.replace(".aligned", ""), op, _numbers(_typeless(rest)))
     if "wait" in op:
         return Role(WAITS, op, op, integers)
     if "mma" in op and "commit" not in op:
@@ -159,6 +159,11 @@ def _llvm(op: str, rest: str) -> Role | None:
     if match := re.match(r"llvm\.amdgcn\.raw\.ptr\.buffer\.(load|store)\.v?(\w+)", op):
         return Role(GLOBAL, f"buffer {match[1]}", op, "")
     return None
+
+
+def _typeless(rest: str) -> str:
+    """The arguments of a call, without their types."""
+    return re.sub(r"\bi\d+ (?:[a-z]+ )*", "", rest[1:].partition(")")[0])
 
 
 def _waitcnt(mask: int) -> str:
@@ -182,6 +187,7 @@ _PTX_IS_MMA = re.compile(r"wgmma\.mma_async|mma\.|tcgen05\.mma")
 _PTX_BARRIER = re.compile(
     r"(mbarrier\.\w+|barrier\.cluster\.\w+|(?:bar|barrier)(?:\.cta)?\.(?:warp\.)?\w+)\.?(.*)"
 )
+_OPERAND = re.compile(r"(?:0x[0-9A-Fa-f]+|-?\d+)")
 _PTX_COPY = re.compile(
     r"(cp\.(?:reduce\.)?async(?:\.bulk)?(?:\.prefetch)?(?:\.tensor\.\dd)?(?:\.\w+_group)?"
     r"|st\.async|clusterlaunchcontrol)\b\.?(.*)"
@@ -215,7 +221,7 @@ def _ptx(op: str, rest: str) -> Role | None:
         return Role(MMA, MMA, match[1], match[2])
     if match := _PTX_BARRIER.match(op):
         group = re.sub(r"^barrier(?:\.cta)?\.(?!cluster)", "bar.", match[1])
-        operands = "" if match[1].startswith("mbarrier") else ", ".join(_CONSTANT.findall(rest))
+        operands = "" if match[1].startswith("mbarrier") else _numbers(rest)
         if match[1].endswith(("init", "expect_tx")) or "expect_tx" in match[2]:
             operands = "".join(_CONSTANT.findall(rest)[-1:])
         return Role(BARRIERS, group, match[1], f"{match[2]} {operands}".strip())
@@ -224,6 +230,12 @@ def _ptx(op: str, rest: str) -> Role | None:
     if match := _PTX_REGISTER.search(rest):
         return Role(PROGRAM, f"{PROGRAM} {match[1]}", match[0], "")
     return None
+
+
+def _numbers(rest: str) -> str:
+    """Operands that are numbers (a barrier's id and threads); ``?`` for those in registers."""
+    operands = filter(None, (each.strip() for each in rest.split(",")))
+    return ", ".join(each if _OPERAND.fullmatch(each) else "?" for each in operands)
 
 
 def _ptx_copy(name: str, qualifiers: str, rest: str) -> str:
@@ -291,7 +303,7 @@ def _sass(op: str, rest: str) -> Role | None:
         return Role(FENCES, base, op, "")
     if base in _SASS_BARRIERS or op == "WARPGROUP.ARRIVE":
         group = ".".join(op.split(".")[:2])
-        detail = ", ".join(_CONSTANT.findall(rest)) if base == "BAR" else ""
+        detail = _numbers(rest) if base == "BAR" else ""
         return Role(BARRIERS, group, op, detail)
     if base == "USETMAXREG":
         registers = _CONSTANT.search(rest)

@@ -43,6 +43,11 @@ def parse(stage: str, line: str) -> tuple[Statement, ...]:
     return tuple(_PARSERS[stage](line))
 
 
+def erase(stage: str, text: str) -> str:
+    """``text`` of a stage without the names of values."""
+    return _NAMES[_LANGUAGES[stage]].sub("%", text)
+
+
 # --- MLIR ---------------------------------------------------------------------------------
 
 _MLIR = re.compile(r"\s*(?:%[^=]*= )?\"?([A-Za-z_]\w*(?:\.[\w$]+)+)\"?(?=[\s(<{\"\[]|$)(.*)")
@@ -64,7 +69,7 @@ def _mlir(line: str) -> Iterator[Statement]:
 # --- LLVM IR ------------------------------------------------------------------------------
 
 _LLVM = re.compile(
-    rf"  (?! )(?:%(?:[\w$.-]+|{STRING}) = )?(?:(?:tail|musttail|notail) )?([a-z]\w*)\b(.*)"
+    rf"  (?! )(?:%(?:[\w$.-]+|{STRING})'? = )?(?:(?:tail|musttail|notail) )?([a-z]\w*)\b(.*)"
 )
 _CALLEE = re.compile(rf"@({STRING}|[\w$.-]+)(\(.*)")
 _LLVM_ASM = re.compile(rf"\basm (?:[a-z]+ )*({STRING})")
@@ -95,7 +100,7 @@ def _inline(string: str) -> Iterator[Statement]:
 # --- assembly -----------------------------------------------------------------------------
 
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
-_PTX_LABEL = re.compile(r"[\w$]+:(?!:)\s*")
+_PTX_LABEL = re.compile(r"[\w$]+'?:(?!:)\s*")
 _PTX = re.compile(r"(?:@!?[%$\w]+\s+)?([a-z][\w.:]*)(?=\s|$)\s*(.*)")
 
 
@@ -174,10 +179,19 @@ _FAMILIES: dict[str, Callable[[str], str]] = {
 
 # --- names of values ----------------------------------------------------------------------
 
+# A name that ends in ' belongs to one side only: so does a comparison write it.
 _NAMES = {
-    "mlir": re.compile(r"[%^][\w$.-]+(?:[:#]\d+)?"),
-    "llvm": re.compile(rf"[%!](?:[\w$.-]+|{STRING})|#[0-9a-f]+\b"),
-    "ptx": re.compile(r"%[a-z]+\.?\d+\b|\$L_\w+|\$\d+"),
-    "gcn": re.compile(r"\b[svat]\d+\b|\b[svat]\[\d+:\d+\]|\.L\w+"),
-    "sass": re.compile(r"\bU?R\d+\b|\bU?P\d\b|\.L_\w+"),
+    "mlir": re.compile(r"[%^][\w$.-]+'?(?:[:#]\d+)?"),
+    "llvm": re.compile(rf"[%!](?:[\w$.-]+|{STRING})'?|#[0-9a-f]+\b"),
+    "ptx": re.compile(r"%[A-Za-z]+\.?\d+\b'?|\$L_\w+'?|\$\d+"),
+    "gcn": re.compile(r"\b[svat]\d+\b|\b[svat]\[\d+:\d+\]|\.L\w+'?"),
+    "sass": re.compile(r"\bU?R\d+\b|\bU?P\d\b|\.L_\w+'?"),
+}
+_LANGUAGES = {
+    "ttir": "mlir",
+    "ttgir": "mlir",
+    "llir": "llvm",
+    "ptx": "ptx",
+    "amdgcn": "gcn",
+    "sass": "sass",
 }

@@ -25,7 +25,7 @@ LAUNCH_METADATA = (
     "launch_cooperative_grid",
     "launch_pdl",
 )
-SNAPSHOT_LIMIT = 4 << 20
+SNAPSHOT_LIMIT = 8 << 20
 
 
 def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from harness.parity.worker import gpu_lock
 
 HERE = Path(__file__).parent
 LAUNCHER = "host_launcher:HostLauncher"
-QUIET = 8.0
+QUIET = 10.0
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_each_failure_costs_its_own_case_only(compiled, run, tmp_path) -> None:
     assert "illegal memory access" in reasons["faults"]
     assert "the other side alone: BITWISE_EQUAL" in reasons["faults"]
     assert "CUDA_ERROR_INVALID_VALUE" in reasons["refused"]
-    assert "no end after 8 s" in reasons["hangs"]
+    assert "no end after 10 s" in reasons["hangs"]
     assert "Tried to allocate" in reasons["memory"]
     assert [(done, total) for done, total, _ in seen] == [(n, 8) for n in range(1, 9)]
     assert load_report(tmp_path / "parity.json") == report

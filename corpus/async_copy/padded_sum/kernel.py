@@ -6,9 +6,7 @@ import triton.language.extra.tlx as tlx
 
 
 @triton.jit
-def padded_sum(
-    x_ptr, y_ptr, n, FILL: tl.constexpr, BLOCK: tl.constexpr, NUM_BUFFERS: tl.constexpr
-):
+def padded_sum(x_ptr, y_ptr, n, FILL: tl.constexpr, BLOCK: tl.constexpr, NUM_BUFFERS: tl.constexpr):
     """y[row] = sum of the row's ``n`` elements, each element that its last tile lacks being FILL."""
     ring = tlx.local_alloc((BLOCK,), tlx.dtype_of(x_ptr), NUM_BUFFERS)
     offsets = tl.arange(0, BLOCK)

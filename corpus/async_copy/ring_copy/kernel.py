@@ -15,7 +15,9 @@ def ring_copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr, NUM_BUFFERS: tl.constexpr):
     # Prologue: one commit group for each buffer but the last.
     for step in tl.static_range(NUM_BUFFERS - 1):
         columns = step * BLOCK + offsets
-        token = tlx.async_load(x_ptr + row + columns, tlx.local_view(buffers, step), mask=columns < n)
+        token = tlx.async_load(
+            x_ptr + row + columns, tlx.local_view(buffers, step), mask=columns < n
+        )
         tlx.async_load_commit_group([token])
 
     for step in range(0, tl.cdiv(n, BLOCK)):

@@ -6,9 +6,7 @@ import triton.language.extra.tlx as tlx
 
 
 @triton.jit
-def named_alternation(
-    x_ptr, y_ptr, steps, n, BLOCK: tl.constexpr, GROUP_WARPS: tl.constexpr
-):
+def named_alternation(x_ptr, y_ptr, steps, n, BLOCK: tl.constexpr, GROUP_WARPS: tl.constexpr):
     """For each column of x (``steps`` rows of ``n``): a = (a + x) / 2 row after row, a to y.
 
     One group adds, the other halves: each sees the other's last value, or the result is wrong.

@@ -8,9 +8,7 @@ import numpy as np
 from harness.case import Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
 
 
-def _spec(
-    dtype: str, block: int, arrivals: int, count: int, rows: int, n: int, warps: int
-) -> Spec:
+def _spec(dtype: str, block: int, arrivals: int, count: int, rows: int, n: int, warps: int) -> Spec:
     return Spec(
         name=f"{dtype}-{block}-a{arrivals}x{count}-w{warps}",
         signature={"x_ptr": f"*{dtype}", "y_ptr": "*i32", "rows": "i32", "n": "i32"},

@@ -6,9 +6,7 @@ import triton.language.extra.tlx as tlx
 
 
 @triton.jit
-def quadrant_sum(
-    x_ptr, y_ptr, rows, columns, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
-):
+def quadrant_sum(x_ptr, y_ptr, rows, columns, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     """Fold each tile of x twice: y's tile, a quarter of the size, is the sum of its quadrants."""
     HALF_M: tl.constexpr = BLOCK_M // 2
     HALF_N: tl.constexpr = BLOCK_N // 2

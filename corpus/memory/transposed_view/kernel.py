@@ -6,9 +6,7 @@ import triton.language.extra.tlx as tlx
 
 
 @triton.jit
-def transposed_view(
-    x_ptr, y_ptr, rows, columns, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
-):
+def transposed_view(x_ptr, y_ptr, rows, columns, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     """Write the transpose of x (``rows`` by ``columns``) to y, one tile per program."""
     buffers = tlx.local_alloc((BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1)
     tile = tlx.local_view(buffers, 0)

@@ -61,7 +61,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """y = (x - mean) rstd gamma + beta, with u = 2**-24.
+    """Layer norm, y = (x - mean) rstd gamma + beta; u = 2**-24.
 
     A sum of N terms in any order errs by N u sum(|terms|). So the mean errs by (N + 2) u
     mean|x|, a deviation by that and u (|x| + |mean|), the variance by what the deviations'

@@ -56,7 +56,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """y = 1.5 x: the product rounds once to float32 and once to the element type."""
+    """The output is 1.5 x: the product rounds once to float32 and once to the element type."""
     value = 1.5 * inputs["x_ptr"]
     unit, tiny = ROUNDING[spec.signature["x_ptr"][1:]]
     return {"y_ptr": Expected(value, np.abs(value) * (unit + 2.0**-24) + tiny)}

@@ -17,7 +17,7 @@ def device_descriptor(
     NUM_BUFFERS: tl.constexpr,
     OWN_SCRATCH: tl.constexpr,
 ):
-    """y = alpha * x for the rows of block ``program_id(0)``, tile by tile."""
+    """Write y = alpha * x for the rows of block ``program_id(0)``, tile by tile."""
     dtype: tl.constexpr = tlx.dtype_of(x_ptr)
     tile_bytes: tl.constexpr = BLOCK_M * BLOCK_N * tlx.size_of(dtype)
     if OWN_SCRATCH:

@@ -65,7 +65,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """y = x bit for bit; rank 4 copies one slice, the second of dimension 1, and only that."""
+    """A copy, bit for bit; rank 4 copies one slice, the second of dimension 1, and only that."""
     value = inputs["x_desc"]
     if spec.constexprs["RANK"] == 4:
         value = np.where(np.arange(value.shape[1])[:, None, None] == 1, value, 0.0)

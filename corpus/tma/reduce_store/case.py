@@ -59,7 +59,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """y = 0 combined with every part of x.
+    """Zero combined with every part of x.
 
     Minimum, maximum, xor and integer sums (modulo 2**32) are exact in any order. A floating sum
     of PARTS values rounds PARTS times, each time by at most u of (1 + u)**PARTS sum(|x|), and

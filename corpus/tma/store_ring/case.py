@@ -54,7 +54,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """y = x, bit for bit: nothing is computed."""
+    """A copy, bit for bit: nothing is computed."""
     return {"y_desc": Expected(inputs["x_desc"], 0.0)}
 
 

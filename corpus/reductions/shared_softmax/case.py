@@ -1,0 +1,78 @@
+"""Softmax over rows that async copies bring to shared memory: reductions read what the copies
+wrote, three times, and the next row must not land on the one in use."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.case import Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
+
+CUDA = ("cuda:80", "cuda:90", "cuda:100")
+HIP = ("hip:gfx942", "hip:gfx950")
+# Unit roundoff of the output's type, and half of its smallest subnormal.
+ROUNDING = {"fp32": (2.0**-24, 2.0**-150), "fp16": (2.0**-11, 2.0**-25), "bf16": (2.0**-9, 0.0)}
+
+
+def _spec(
+    dtype: str, block: int, chunks: int, n: int, warps: int, targets: tuple[str, ...] = CUDA
+) -> Spec:
+    return Spec(
+        name=f"{dtype}-{chunks}x{block}-w{warps}",
+        signature={"x_ptr": f"*{dtype}", "y_ptr": f"*{dtype}", "rows": "i32", "n": "i32"},
+        constexprs={"BLOCK": block, "CHUNKS": chunks},
+        divisible_by_16=("x_ptr", "y_ptr", "n") if n % 16 == 0 else ("x_ptr", "y_ptr"),
+        options={"num_warps": warps},
+        targets=targets,
+        problem={"rows": 70, "n": n, "programs": 12},
+        speed={"rows": 16384, "n": n, "programs": 528},
+    )
+
+
+def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
+    rows, n = problem["rows"], problem["n"]
+    dtype = spec.signature["x_ptr"].removeprefix("*")
+    return Launch(
+        grid=(problem["programs"], 1, 1),
+        arguments={
+            "x_ptr": Input((rows, n), dtype, specials=False),
+            "y_ptr": Output((rows, n), dtype),
+            "rows": Scalar(rows),
+            "n": Scalar(n),
+        },
+    )
+
+
+def reference(
+    spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
+) -> dict[str, Expected]:
+    """Relative errors, with u = 2^-24 and d the distance from the row's maximum.
+
+    exp(-d) is the hardware's exp2 of d * log2(e): rounding d and the product moves it by at most
+    3 u d, the instruction by 2^-22. The sum inherits the weighted mean of that and adds at most
+    BLOCK + CHUNKS roundings. The reciprocal is within 2 ulp, that is 4 u, and one product rounds.
+    Weights below 2^-126 may be flushed to 0.
+    """
+    u = 2.0**-24
+    x = inputs["x_ptr"]
+    additions = int(str(spec.constexprs["BLOCK"])) + int(str(spec.constexprs["CHUNKS"]))
+    distance = x.max(axis=1, keepdims=True) - x
+    weights = np.exp(-distance)
+    value = weights / weights.sum(axis=1, keepdims=True)
+    of_weight = 3 * u * distance + 2.0**-22
+    of_total = (value * of_weight).sum(axis=1, keepdims=True) + additions * u
+    bound = value * (of_weight + of_total + 5 * u) * 1.01 + 2.0**-126
+    unit, smallest = ROUNDING[spec.signature["y_ptr"].removeprefix("*")]
+    return {"y_ptr": Expected(value, bound + (value + bound) * unit + smallest)}
+
+
+KERNEL = Kernel(
+    function="shared_softmax",
+    targets=CUDA + HIP,
+    specs=[
+        _spec("fp32", 256, 3, 256 * 2 + 131, 4, targets=CUDA + HIP),
+        _spec("fp16", 512, 2, 1008, 4),
+        _spec("bf16", 512, 4, 2048, 8),
+    ],
+    launch=launch,
+    reference=reference,
+)

@@ -1,0 +1,228 @@
+"""Kinds: what a hunk is, in a compiler engineer's words, and whether it matters.
+
+Significant is what changes how the GPU waits, synchronises, accesses memory or multiplies;
+benign is only what never reaches the GPU; everything else is unclear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from harness.explain import roles
+from harness.explain.classes import arithmetic
+from harness.explain.lines import Line, other_kinds, read, section_kind
+from harness.explain.pairs import BENIGN, SIGNIFICANT, UNCLEAR, Kind, change, differences
+from harness.explain.roles import Role, role
+from harness.explain.statements import TEXTS, Statement, parse
+from harness.model import Hunk
+
+SEPARATOR = "; "
+_MOST = 6
+_RANK = (SIGNIFICANT, UNCLEAR, BENIGN)
+_TITLES = {
+    roles.WAITS: "wait depth",
+    roles.BARRIERS: "barrier scope/semantics:",
+    roles.FENCES: "barrier scope/semantics:",
+    roles.WARPS: "register request",
+    roles.SHARED: "vector width",
+    roles.GLOBAL: "vector width",
+    roles.MMA: "mma shape/instruction:",
+    roles.COPIES: "async copy differs:",
+    roles.PROGRAM: "program id register:",
+}
+
+
+def classify(stage: str, hunk: Hunk, sides: tuple[str, str] = ("fork", "plugin")) -> Hunk:
+    """The hunk with its kinds, joined by ``"; "`` with the most significant first, and the
+    significance of the most significant one. ``sides`` are the words for left and right."""
+    ranked = sorted(_kinds(stage, hunk, sides), key=lambda kind: _RANK.index(kind.significance))
+    texts = list(dict.fromkeys(kind.text for kind in ranked))
+    more = [f"{len(texts) - _MOST} more kinds"] if len(texts) > _MOST else []
+    return msgspec.structs.replace(
+        hunk,
+        kind=SEPARATOR.join(texts[:_MOST] + more),
+        significance=ranked[0].significance,
+    )
+
+
+def summarise(hunks: Iterable[Hunk]) -> tuple[str, ...]:
+    """The distinct kinds of classified hunks, most significant and most frequent first, with
+    the number of hunks of each where there are several: ``"order only (3)"``."""
+    counts: Counter[str] = Counter()
+    rank: dict[str, int] = {}
+    for hunk in hunks:
+        for kind in filter(None, hunk.kind.split(SEPARATOR)):
+            counts[kind] += 1
+            rank[kind] = min(rank.get(kind, len(_RANK)), _RANK.index(hunk.significance))
+    order = sorted(counts, key=lambda kind: (rank[kind], -counts[kind]))
+    return tuple(f"{kind} ({counts[kind]})" if counts[kind] > 1 else kind for kind in order)
+
+
+def _kinds(stage: str, hunk: Hunk, sides: tuple[str, str]) -> list[Kind]:
+    if stage == "cubin" and any(parse("sass", line) for line in (*hunk.left, *hunk.right)):
+        stage = "sass"
+    if stage in ("cubin", "hsaco"):
+        return [section_kind(hunk)]
+    if stage not in TEXTS:
+        return [Kind("launch metadata" if stage == "metadata" else "text")]
+    left, right = (read(stage, lines, hunk.region) for lines in (hunk.left, hunk.right))
+    if not left and not right:
+        return [Kind("debug info or comments", BENIGN)]
+    if [line.identity for line in left] == [line.identity for line in right]:
+        return [_names_only(stage, left, right)]
+    left, right = _remaining(left, right)
+    if not left and not right:
+        return [Kind("order only")]
+    groups = _groups(left), _groups(right)
+    found: list[Kind] = []
+    for group in dict.fromkeys([*groups[0], *groups[1]]):
+        found += _group(groups[0].get(group, []), groups[1].get(group, []), sides)
+    found += other_kinds(
+        stage,
+        [line.text for line in left if not line.statements],
+        [line.text for line in right if not line.statements],
+        sides,
+    )
+    return _with_constants(found) or [Kind("punctuation and labels")]
+
+
+def _names_only(stage: str, left: Sequence[Line], right: Sequence[Line]) -> Kind:
+    """The same operations in the same order, with values or registers of other names."""
+    if [line.text for line in left] == [line.text for line in right]:
+        return Kind("control codes")
+    if stage in ("sass", "amdgcn"):
+        return Kind("register allocation")
+    pairs = zip(left, right, strict=True)
+    first = next(a for a, b in pairs if a.text != b.text)
+    families = [statement.family for statement in first.statements]
+    return Kind(f"operands differ: {families[0] if families else 'block arguments'}")
+
+
+def _remaining(left: list[Line], right: list[Line]) -> tuple[list[Line], list[Line]]:
+    """The lines that the other side does not have, whatever the order."""
+    sides = []
+    for lines, others in ((left, right), (right, left)):
+        there = Counter(line.identity for line in others)
+        rest = []
+        for line in lines:
+            if there[line.identity]:
+                there[line.identity] -= 1
+            else:
+                rest.append(line)
+        sides.append(rest)
+    return sides[0], sides[1]
+
+
+_Member = tuple[Statement, Role | None]
+
+
+def _groups(lines: list[Line]) -> dict[str, list[_Member]]:
+    """Statements by the job they do; arithmetic of a sort is one job."""
+    found: dict[str, list[_Member]] = defaultdict(list)
+    for line in lines:
+        for statement in line.statements:
+            part = role(statement)
+            key = part.group if part else arithmetic(statement) or statement.family
+            found[key].append((statement, part))
+    return found
+
+
+def _group(
+    left: list[_Member], right: list[_Member], sides: tuple[str, str]
+) -> Iterator[Kind]:
+    statement, part = (left or right)[0]
+    sort = None if part else arithmetic(statement)
+    if sort:
+        yield from _arithmetic(sort, left, right)
+    elif not left or not right:
+        yield from _one_sided(left or right, sides[0] if left else sides[1])
+    elif part:
+        yield from _roles(part.table, left, right)
+    else:
+        yield from _pairwise(left, right)
+
+
+def _one_sided(members: list[_Member], side: str) -> Iterator[Kind]:
+    for statement, part in members:
+        matters = part is not None or statement.op.startswith(("ttg.", "ttng.", "tlx.", "amdg."))
+        yield Kind(
+            f"op only on {side} side: {part.name if part else statement.family}",
+            SIGNIFICANT if matters else UNCLEAR,
+        )
+
+
+def _roles(table: str, left: list[_Member], right: list[_Member]) -> Iterator[Kind]:
+    before, after = (Counter(part for _, part in side if part) for side in (left, right))
+    widths = table in (roles.SHARED, roles.GLOBAL)
+    old = [part for part in before if part not in after] if widths else [*(before - after)]
+    new = [part for part in after if part not in before] if widths else [*(after - before)]
+    if old and new:
+        yield _role_change(table, sorted(old), sorted(new))
+    elif len(left) != len(right):
+        name = (left if len(left) > len(right) else right)[0][1]
+        assert name is not None  # the whole group has roles
+        number = change(str(len(left)), str(len(right)))
+        yield Kind(f"number of {name.name} {number}", SIGNIFICANT)
+    elif not old and not new:
+        yield from _pairwise(left, right)
+
+
+def _role_change(table: str, old: list[Role], new: list[Role]) -> Kind:
+    names = [", ".join(dict.fromkeys(part.name for part in side)) for side in (old, new)]
+    details = [", ".join(dict.fromkeys(part.detail for part in side)) for side in (old, new)]
+    if details[0] == details[1]:
+        return Kind(f"address space or form: {change(*names)}")
+    if table == roles.WARPS and old[0].group == "partition":
+        numbers = [text.replace(" warps", "") for text in details]
+        return Kind(f"warps of a partition: {change(*numbers)}", SIGNIFICANT)
+    if table == roles.WARPS:
+        details = [text.removeprefix("registers ") for text in details]
+    if table in (roles.BARRIERS, roles.FENCES, roles.MMA, roles.PROGRAM) or not all(details):
+        texts = [", ".join(map(str, side)) for side in (old, new)]
+        return Kind(f"{_TITLES[table]} {change(*texts)}", SIGNIFICANT)
+    name = names[0] if names[0] == names[1] else change(*names)
+    return Kind(f"{_TITLES[table]} {change(*details)} ({name})", SIGNIFICANT)
+
+
+def _pairwise(left: list[_Member], right: list[_Member]) -> Iterator[Kind]:
+    for (a, _), (b, _) in zip(left, right, strict=False):
+        yield from differences(a, b)
+    if len(left) != len(right):
+        name = (left or right)[0][0].family
+        yield Kind(f"number of {name} {change(str(len(left)), str(len(right)))}")
+
+
+def _arithmetic(sort: str, left: list[_Member], right: list[_Member]) -> Iterator[Kind]:
+    """What differs in the same operations; else one kind for the whole computation."""
+    old, new = _by_op(left), _by_op(right)
+    other = {op: len(members) for op, members in old.items()} != {
+        op: len(members) for op, members in new.items()
+    }
+    found = [] if other else [kind for op in old for kind in _pairwise(old[op], new[op])]
+    yield from (kind for kind in found if not kind.operands)
+    if other or any(kind.operands for kind in found):
+        yield Kind(sort)
+
+
+def _by_op(members: list[_Member]) -> dict[str, list[_Member]]:
+    found: dict[str, list[_Member]] = defaultdict(list)
+    for member in members:
+        found[member[0].op].append(member)
+    return found
+
+
+def _with_constants(kinds: list[Kind]) -> list[Kind]:
+    """The kinds, with those of numbers drawn together into one."""
+    numbers = list(dict.fromkeys(kind.text for kind in kinds if kind.constant))
+    rest = [kind for kind in kinds if not kind.constant]
+    if numbers:
+        some = ", ".join(numbers[:3]) + (", ..." if len(numbers) > 3 else "")
+        rest.append(Kind(f"constants {'differ' if rest else 'only'}: {some}"))
+    return rest
+
+
+__all__ = ["classify", "summarise"]
