@@ -123,7 +123,7 @@ def trace(rows: Sequence[AlignedPass], births: Sequence[Birth], anchor: str) -> 
             number=number,
             x=columns[birth.row].x,
             y=top - ABOVE - LANE * named[number].lane if number in named else top - ABOVE,
-            point=columns[birth.row].y or base,
+            point=_height(columns, birth.row, base),
             text=named[number].text if number in named else "",
             anchor=named[number].anchor if number in named else "middle",
             event=birth.event,
@@ -203,6 +203,11 @@ def _places(births: Sequence[Birth], step: float, width: float) -> list[_Place]:
             taken[lane].append(span)
             found.append(_Place(number, lane, text, anchor))
     return found
+
+
+def _height(columns: Sequence[Column], row: int, base: float) -> float:
+    """The chart's height at ``row``: the last that was measured up to it."""
+    return next((c.y for c in reversed(columns[: row + 1]) if c.y is not None), base)
 
 
 def _free(taken: Sequence[tuple[float, float]], span: tuple[float, float]) -> bool:

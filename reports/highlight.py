@@ -45,11 +45,10 @@ Span = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a pane; ``html`` is safe. ``paired`` says that the other side has its like."""
+    """One line of a pane; ``html`` is safe."""
 
     number: int
     html: Markup
-    paired: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,24 +71,25 @@ def panes(
 ) -> Panes:
     """Lay two sides of a hunk out line against line, at most LINES_SHOWN of each."""
     sides = [[visible(line.replace("\n", " ")) for line in s[:LINES_SHOWN]] for s in (left, right)]
-    pairs = list(_align(*sides))
-    for a, b in pairs:
-        if a is not None and b is not None:
-            sides[0][a], sides[1][b] = _without_common_start(sides[0][a], sides[1][b])
+    matched = _match(*sides)
+    for a, b in matched:
+        sides[0][a], sides[1][b] = _without_common_start(sides[0][a], sides[1][b])
     sides = [[_clip(line) for line in side] for side in sides]
-    tokens = [_tokens(stage, lines) for lines in sides]
-    columns: tuple[list[Line | None], list[Line | None]] = ([], [])
-    for pair in pairs:
-        marks: tuple[list[Span], list[Span]] = ([], [])
-        paired = pair[0] is not None and pair[1] is not None
-        if pair[0] is not None and pair[1] is not None:
-            marks = changed(sides[0][pair[0]], sides[1][pair[1]])
-        for side, index in enumerate(pair):
-            if index is None:
-                columns[side].append(None)
-                continue
-            number = (left_line, right_line)[side] + index
-            columns[side].append(Line(number, _paint(tokens[side][index], marks[side]), paired))
+    marks: dict[tuple[int, int], list[Span]] = {}
+    for a, b in matched:
+        marks[0, a], marks[1, b] = changed(sides[0][a], sides[1][b])
+    columns: list[list[Line | None]] = []
+    for side, indices in enumerate(_rows(matched, len(sides[0]), len(sides[1]))):
+        tokens = _tokens(stage, sides[side])
+        first = (left_line, right_line)[side]
+        columns.append(
+            [
+                Line(first + index, _paint(tokens[index], marks.get((side, index), [])))
+                if index is not None
+                else None
+                for index in indices
+            ]
+        )
     return Panes(
         tuple(columns[0]), tuple(columns[1]), len(left) - len(sides[0]), len(right) - len(sides[1])
     )
@@ -144,23 +144,36 @@ def _ranges(words: list[str], equal: list[Span], start: int) -> list[Span]:
     return found
 
 
-def _align(left: list[str], right: list[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Indices side by side: in order if the counts are equal, else by the lines' opcodes."""
+def _match(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """Lines that are each other's like: in order if the counts are equal, else by opcode."""
     if len(left) == len(right):
-        yield from ((index, index) for index in range(len(left)))
-        return
+        return [(index, index) for index in range(len(left))]
     keys = [_opcode(line) for line in right]
+    found = []
     at = 0
     for index, line in enumerate(left):
         opcode = _opcode(line)
         if opcode in keys[at:]:
-            found = keys.index(opcode, at)
-            yield from ((None, skipped) for skipped in range(at, found))
-            yield index, found
-            at = found + 1
-        else:
-            yield index, None
-    yield from ((None, skipped) for skipped in range(at, len(right)))
+            found.append((index, keys.index(opcode, at)))
+            at = found[-1][1] + 1
+    return found
+
+
+def _rows(
+    matched: Sequence[tuple[int, int]], left: int, right: int
+) -> tuple[list[int | None], list[int | None]]:
+    """Both sides' line indices, row by row; what lies between matches shares rows."""
+    columns: tuple[list[int | None], list[int | None]] = ([], [])
+    low = (0, 0)
+    for high in (*matched, (left, right)):
+        gaps = [[*range(low[side], high[side])] for side in (0, 1)]
+        for side, gap in enumerate(gaps):
+            columns[side] += gap + [None] * (max(map(len, gaps)) - len(gap))
+        if high != (left, right):
+            columns[0].append(high[0])
+            columns[1].append(high[1])
+        low = (high[0] + 1, high[1] + 1)
+    return columns
 
 
 def _opcode(line: str) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ class StageDiff:
     kept: int
     total: int
     significance: tuple[tuple[str, int], ...]
+    kinds: tuple[tuple[str, int], ...]
     left: str
     right: str
 
@@ -174,7 +176,7 @@ def _diffs(
         if comparison is None or not planned:
             continue
         classes = [_class(hunk) for hunk in comparison.hunks]
-        ordered = sorted(comparison.hunks, key=lambda hunk: _SIGNIFICANCE.index(_class(hunk)))
+        ordered = _ordered(comparison.hunks)
         shown: list[Markup] = []
         room = HUNK_BYTES * planned // sum(plan.values())
         for hunk in ordered[:planned]:
@@ -200,11 +202,23 @@ def _diffs(
                 significance=tuple(
                     (name, classes.count(name)) for name in _SIGNIFICANCE if name in classes
                 ),
+                kinds=tuple(Counter(hunk.kind for hunk in comparison.hunks).most_common()),
                 left=links.get((case.id, view.run.reference, rung.stage), ""),
                 right=links.get((case.id, view.run.candidate, rung.stage), ""),
             )
         )
     return tuple(found)
+
+
+def _ordered(hunks: Sequence[Hunk]) -> list[Hunk]:
+    """Significant hunks first; among equals, one of each kind before a second of any."""
+    seen: Counter[tuple[str, str]] = Counter()
+    keys = []
+    for index, hunk in enumerate(hunks):
+        significance = _class(hunk)
+        keys.append((_SIGNIFICANCE.index(significance), seen[significance, hunk.kind], index))
+        seen[significance, hunk.kind] += 1
+    return [hunks[index] for *_, index in sorted(keys)]
 
 
 def _class(hunk: Hunk) -> str:
@@ -419,6 +433,11 @@ def _items(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
+_HOW_KNOWN = {
+    "graft": "on the same IR, the pass itself behaves differently",
+    "only here": "one side only runs it",
+    "front end": "",
+}
 _RESOURCES = (
     ("registers", "registers per thread"),
     ("spill_stores", "spill stores, bytes per thread"),
@@ -435,6 +454,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "deepest": _deepest,
     "delta": _delta,
     "event": _event,
+    "how_known": lambda by: _HOW_KNOWN.get(by, by),
     "items_text": _items,
     "mix_rows": _mix_rows,
     "quoted": shlex.quote,

@@ -57,7 +57,8 @@ def _lines(view: RunView) -> Iterator[str]:
                 case.id,
                 case.status.value,
                 "; ".join(cause.place for cause in case.causes[:2]),
-                "; ".join(cause.kind for cause in case.causes[:2]) or case.reason,
+                "; ".join(kind for cause in case.causes[:2] for kind in cause.kinds[:1])
+                or case.reason,
                 case.attribution or "–",
             )
             for case in view.news
@@ -69,7 +70,7 @@ def _lines(view: RunView) -> Iterator[str]:
         [(f"ledger {p.expectation}", f"{p.kind}: {p.message}") for p in run.ledger_problems]
         + [("not usable", text) for text in run.broken],
     )
-    yield from _groups("Causes", ("Kind", "Pass"), view.causes)
+    yield from _groups("Causes", ("Pass", "Kinds"), view.causes)
     yield from _groups("Expected differences", ("Entry", "Stages"), view.ledger)
     yield from _groups("Failures", ("How", "Where"), view.failures)
 

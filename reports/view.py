@@ -35,6 +35,7 @@ LADDER = (
 )
 _LETTERS = {"ttir": "T", "ttgir": "G", "llir": "L", "assembly": "A", "sass": "S", "binary": "B"}
 _ORDER = [stage for _, stages in LADDER for stage in stages]
+_COUNT = re.compile(r" \(\d+\)$")
 _STATES = {
     Verdict.IDENTICAL: ("=", "identical"),
     Verdict.EQUIVALENT: ("~", "equivalent"),
@@ -73,10 +74,10 @@ class Rung:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cause:
-    """A pass (or, failing that, a stage) and a kind of difference."""
+    """A pass (or, failing that, a stage) where a difference comes from, and what it is."""
 
     place: str
-    kind: str
+    kinds: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -324,21 +325,29 @@ def _case_causes(result: CaseResult, rungs: Sequence[Rung]) -> tuple[Cause, ...]
             failure = compilation.failure
             if failure is not None:
                 place = place or failure.pass_name or failure.phase
-            return (Cause(place, result.outcome),)
+            return (Cause(place, (result.outcome,)),)
+    hunks = [hunk for rung in rungs if rung.comparison for hunk in rung.comparison.hunks]
+    grave = {uncounted(hunk.kind) for hunk in hunks if hunk.significance == "significant"}
+
+    def harmless(kind: str) -> bool:
+        return uncounted(kind) not in grave
+
     if explanation is not None and explanation.births:
-        return tuple(
-            dict.fromkeys(
-                Cause(birth.pass_name, kind)
-                for birth in explanation.births
-                for kind in birth.kinds or ("kind unclear",)
-            )
-        )
+        births = [
+            Cause(birth.pass_name, tuple(sorted(map(uncounted, birth.kinds), key=harmless)))
+            for birth in explanation.births
+        ]
+        return tuple(sorted(births, key=lambda cause: all(map(harmless, cause.kinds))))
     for rung in rungs:
         if rung.comparison is not None and rung.state not in ("identical", "equivalent"):
-            hunks = sorted(rung.comparison.hunks, key=lambda h: h.significance != "significant")
-            kind = next((hunk.kind for hunk in hunks if hunk.kind), rung.state)
-            return (Cause(rung.stage, kind),)
+            kinds = dict.fromkeys(hunk.kind for hunk in rung.comparison.hunks if hunk.kind)
+            return (Cause(rung.stage, tuple(sorted(kinds, key=harmless)) or (rung.state,)),)
     return ()
+
+
+def uncounted(kind: str) -> str:
+    """A kind without how often it occurs: ``address computation (2)`` is the same cause as (3)."""
+    return _COUNT.sub("", kind)
 
 
 # --- the run ------------------------------------------------------------------------------
@@ -352,7 +361,7 @@ def _sentence(run: Run, cases: Sequence[CaseView]) -> tuple[str, str]:
     new = count[Status.NEW] + count[Status.CHANGED]
     parts = [f"{new} new difference{'' if new == 1 else 's'}", f"{count[Status.EXPECTED]} expected"]
     if count[Status.REFUSED]:
-        parts.append(f"{count[Status.REFUSED]} refused by both sides")
+        parts.append(f"{count[Status.REFUSED]} refused by both")
     if count[Status.BROKEN]:
         parts.append(f"{count[Status.BROKEN]} not measured")
     parts.append(f"{len(equal)} of {len(cases)} cases equal at every stage")
@@ -430,12 +439,20 @@ def _stages(cases: Sequence[CaseView]) -> tuple[tuple[str, Counter[str]], ...]:
 
 
 def _causes(cases: Sequence[CaseView]) -> tuple[Group, ...]:
-    grouped: dict[Cause, list[CaseView]] = defaultdict(list)
+    grouped: dict[str, list[CaseView]] = defaultdict(list)
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
         if case.result.outcome.startswith("OK") and case.result.explanation is not None:
-            for cause in case.causes:
-                grouped[cause].append(case)
-    return _groups((cause.kind, cause.place, hits, "") for cause, hits in grouped.items())
+            for cause in {cause.place: cause for cause in case.causes}.values():
+                grouped[cause.place].append(case)
+                kinds[cause.place].update(set(cause.kinds))
+    return _groups((place, _tally(kinds[place]), hits, "") for place, hits in grouped.items())
+
+
+def _tally(counts: Counter[str], most: int = 6) -> str:
+    words = [f"{name} ({count})" for name, count in counts.most_common(most)]
+    more = len(counts) - most
+    return "; ".join(words) + (f"; {more} more kinds" if more > 0 else "")
 
 
 def _ledger(cases: Sequence[CaseView]) -> tuple[Group, ...]:
@@ -486,7 +503,10 @@ def _groups(found: Iterable[tuple[str, str, list[CaseView], str]]) -> tuple[Grou
 
 
 def side_of(row: AlignedPass) -> str:
-    """``both``, ``reference`` or ``candidate``: who runs the pass of an aligned row."""
-    if row.left is None:
-        return "candidate"
-    return "reference" if row.right is None else "both"
+    """``both``, ``reference`` or ``candidate``: who runs the pass of an aligned row.
+
+    A row that is no pass (the front end's result) is both sides' too.
+    """
+    if (row.left is None) == (row.right is None):
+        return "both"
+    return "candidate" if row.left is None else "reference"

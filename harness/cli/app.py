@@ -29,6 +29,7 @@ for command in (
     inspect.show,
     inspect.diff,
     explain.explain,
+    explain.repro,
     ledger.expect,
     runs.report,
     cases.new_kernel,

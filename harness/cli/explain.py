@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness import repro as reproducer
 from harness.cli import options
 from harness.cli.inspect import CaseId
 from harness.errors import HarnessError
 from harness.explanation import AlignedPass, Explanation
 from harness.model import CaseResult, Run, Verdict
+from harness.toolchains import declared
 
 EVENTS = {"born": "red", "grows": "yellow", "shrinks": "cyan", "vanishes": "green"}
 BAR = 24
@@ -47,6 +52,18 @@ def explain(
     _how_much(console, record, found)
     for gap in found.gaps:
         console.print(Text(f"not done: {gap}", "dim"))
+
+
+def repro(
+    case: CaseId,
+    out: Annotated[Path, typer.Option(help="A new folder.")],
+    run: options.RunDir = options.OUT,
+) -> None:
+    """Write a self-contained reproducer: kernel, pins, a script per side, one that shows it."""
+    record, result = options.find_result(run, case)
+    pins = {role: declared().role(role).pins for role in (record.reference, record.candidate)}
+    folder = reproducer.write(record, result, out, pins)
+    print(f"wrote {folder}; run it with: sh {folder}/show.sh")
 
 
 def _where(console: Console, run: Run, found: Explanation, every: bool) -> None:

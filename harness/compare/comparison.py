@@ -39,20 +39,22 @@ def compare(
 ) -> Comparison:
     """Compare the reference's artifact of ``stage`` with the candidate's.
 
-    ``None`` (or nothing, ``b""``) is a stage that a side did not produce, and equal to
-    nothing. ``disassemble`` turns
-    a cubin into the text of ``nvdisasm -hex``; with it a cubin's code is shown as instructions,
-    and the stage ``sass`` may be given as cubins. Raises HarnessError for an unknown stage.
+    ``None`` (or no bytes) is a stage that a side did not produce, and equal to nothing.
+    ``disassemble`` turns a cubin into the text of ``nvdisasm -hex``; with it a cubin's code is
+    shown as instructions, and the stage ``sass`` may be given as cubins. Raises HarnessError
+    for an unknown stage.
     """
     _format(stage)
     if not left or not right:
         return _missing(stage, (left, right))
     if stage == "sass" and disassemble:
         left, right = _disassembled(left, disassemble), _disassembled(right, disassemble)
-    if left == right:
+    if left == right and stage != "sass":
         return Comparison(stage, Verdict.IDENTICAL, Verdict.IDENTICAL)
     try:
-        loaded = _load(stage, left, right)
+        loaded = _load(stage, left, right)  # refuses SASS that leaves control codes out
+        if left == right:
+            return Comparison(stage, Verdict.IDENTICAL, Verdict.IDENTICAL)
         forms, rules = _normalise_both(stage, loaded)
     except CannotParse as error:
         return _unparsed(stage, (left, right), str(error))

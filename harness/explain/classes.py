@@ -9,6 +9,7 @@ from harness.explain.statements import Statement
 ADDRESS = "address computation"
 PREDICATE = "predicates"
 MOVES = "register moves"
+PADDING = "padding"
 
 _FLOAT = re.compile(r"\bb?f(?:8\w+|16|32|64)(?:x\d)?\b|\b(?:float|half|bfloat|double)\b")
 _POINTER = re.compile(r"!tt\.ptr<[^<>]*>|ptr addrspace\(\d\)")
@@ -52,8 +53,18 @@ _SORTS = {
     ),
     "llvm": ((_LLVM_MOVES, MOVES), (_LLVM_ADDRESS, ADDRESS), (re.compile("icmp"), PREDICATE)),
     "ptx": ((_PTX_PREDICATE, PREDICATE), (_PTX_ADDRESS, ADDRESS), (re.compile(r"mov\b.*"), MOVES)),
-    "gcn": ((_GCN_PREDICATE, PREDICATE), (_GCN_MOVES, MOVES), (_GCN_ADDRESS, ADDRESS)),
-    "sass": ((_SASS_PREDICATE, PREDICATE), (_SASS_MOVES, MOVES), (_SASS_ADDRESS, ADDRESS)),
+    "gcn": (
+        (_GCN_PREDICATE, PREDICATE),
+        (_GCN_MOVES, MOVES),
+        (_GCN_ADDRESS, ADDRESS),
+        (re.compile("s_nop"), PADDING),
+    ),
+    "sass": (
+        (_SASS_PREDICATE, PREDICATE),
+        (_SASS_MOVES, MOVES),
+        (_SASS_ADDRESS, ADDRESS),
+        (re.compile("NOP"), PADDING),
+    ),
 }
 
 

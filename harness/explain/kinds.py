@@ -14,10 +14,10 @@ import msgspec
 
 from harness.explain import roles
 from harness.explain.classes import arithmetic
-from harness.explain.lines import Line, other_kinds, read, section_kind
+from harness.explain.lines import CUT, Line, is_listing, other_kinds, read, section_kind
 from harness.explain.pairs import BENIGN, SIGNIFICANT, UNCLEAR, Kind, change, differences
 from harness.explain.roles import Role, role
-from harness.explain.statements import TEXTS, Statement, parse
+from harness.explain.statements import TEXTS, Statement
 from harness.model import Hunk
 
 SEPARATOR = "; "
@@ -55,39 +55,48 @@ def summarise(hunks: Iterable[Hunk]) -> tuple[str, ...]:
     counts: Counter[str] = Counter()
     rank: dict[str, int] = {}
     for hunk in hunks:
-        for kind in filter(None, hunk.kind.split(SEPARATOR)):
+        for i, kind in enumerate(filter(None, hunk.kind.split(SEPARATOR))):
             counts[kind] += 1
-            rank[kind] = min(rank.get(kind, len(_RANK)), _RANK.index(hunk.significance))
+            # Only the first kind is known to be as significant as its hunk.
+            own = _RANK.index(UNCLEAR if i else hunk.significance)
+            rank[kind] = min(rank.get(kind, own), own)
     order = sorted(counts, key=lambda kind: (rank[kind], -counts[kind]))
     return tuple(f"{kind} ({counts[kind]})" if counts[kind] > 1 else kind for kind in order)
 
 
 def _kinds(stage: str, hunk: Hunk, sides: tuple[str, str]) -> list[Kind]:
-    if stage == "cubin" and any(parse("sass", line) for line in (*hunk.left, *hunk.right)):
-        stage = "sass"
-    if stage in ("cubin", "hsaco"):
+    if stage == "hsaco" or (stage == "cubin" and not is_listing(hunk)):
         return [section_kind(hunk)]
+    if stage == "cubin":
+        stage = "sass"
     if stage not in TEXTS:
         return [Kind("launch metadata" if stage == "metadata" else "text")]
     left, right = (read(stage, lines, hunk.region) for lines in (hunk.left, hunk.right))
+    cut = [any(line.startswith(CUT) for line in lines) for lines in (hunk.left, hunk.right)]
     if not left and not right:
         return [Kind("debug info or comments", BENIGN)]
-    if [line.identity for line in left] == [line.identity for line in right]:
+    if not any(cut) and [line.identity for line in left] == [line.identity for line in right]:
         return [_names_only(stage, left, right)]
     left, right = _remaining(left, right)
-    if not left and not right:
+    if not any(cut) and not left and not right:
         return [Kind("order only")]
     groups = _groups(left), _groups(right)
     found: list[Kind] = []
     for group in dict.fromkeys([*groups[0], *groups[1]]):
-        found += _group(groups[0].get(group, []), groups[1].get(group, []), sides)
+        members = groups[0].get(group, []), groups[1].get(group, [])
+        # What one side does not show may lie in the part that was cut from it.
+        if not any(not each and side_cut for each, side_cut in zip(members, cut, strict=True)):
+            found += _group(*members, sides)
     found += other_kinds(
         stage,
         [line.text for line in left if not line.statements],
         [line.text for line in right if not line.statements],
         sides,
     )
-    return _with_constants(found) or [Kind("punctuation and labels")]
+    if any(cut):
+        found = [kind for kind in found if not kind.number]
+        found.append(Kind("large region, not shown whole"))
+    return _with_constants(found) or [Kind("labels or punctuation")]
 
 
 def _names_only(stage: str, left: Sequence[Line], right: Sequence[Line]) -> Kind:
@@ -99,7 +108,7 @@ def _names_only(stage: str, left: Sequence[Line], right: Sequence[Line]) -> Kind
     pairs = zip(left, right, strict=True)
     first = next(a for a, b in pairs if a.text != b.text)
     families = [statement.family for statement in first.statements]
-    return Kind(f"operands differ: {families[0] if families else 'block arguments'}")
+    return Kind(f"operands differ: {families[0] if families else 'signature or labels'}")
 
 
 def _remaining(left: list[Line], right: list[Line]) -> tuple[list[Line], list[Line]]:
@@ -166,7 +175,7 @@ def _roles(table: str, left: list[_Member], right: list[_Member]) -> Iterator[Ki
         name = (left if len(left) > len(right) else right)[0][1]
         assert name is not None  # the whole group has roles
         number = change(str(len(left)), str(len(right)))
-        yield Kind(f"number of {name.name} {number}", SIGNIFICANT)
+        yield Kind(f"number of {name.name} {number}", SIGNIFICANT, number=True)
     elif not old and not new:
         yield from _pairwise(left, right)
 
@@ -192,8 +201,8 @@ def _pairwise(left: list[_Member], right: list[_Member]) -> Iterator[Kind]:
     for (a, _), (b, _) in zip(left, right, strict=False):
         yield from differences(a, b)
     if len(left) != len(right):
-        name = (left or right)[0][0].family
-        yield Kind(f"number of {name} {change(str(len(left)), str(len(right)))}")
+        number = change(str(len(left)), str(len(right)))
+        yield Kind(f"number of {left[0][0].family} {number}", number=True)
 
 
 def _arithmetic(sort: str, left: list[_Member], right: list[_Member]) -> Iterator[Kind]:

@@ -28,6 +28,9 @@ class Line(NamedTuple):
     statements: tuple[Statement, ...]
 
 
+CUT = "... (cut:"
+"""How a line begins that stands for more lines than a hunk shows."""
+
 _DEBUG = re.compile(
     r"\s*(?:\.(?:loc|file|cfi_\w+|ident)\b|#loc|!\d+ = (?:distinct )?!DI|#dbg_|\$L__(?:tmp|func)\w*:)"
 )
@@ -47,7 +50,7 @@ def read(stage: str, lines: Sequence[str], region: str) -> list[Line]:
     comment = _COMMENTS.get(stage)
     found = []
     for line in lines:
-        if _DEBUG.match(line):
+        if _DEBUG.match(line) or line.startswith(CUT):
             continue
         text = comment.sub("", line).strip() if comment else line.strip()
         if text:
@@ -64,6 +67,8 @@ _NAMED = (
     (re.compile(r"(@[\w$.]+) = "), "global variable differs:"),
     (re.compile(r"(\.(?:maxnreg|maxntid|reqntid|minnctapersm|reqnctapercluster|maxclusterrank"
                 r"|explicitcluster|blocksareclusters))\b"), "launch bound"),
+    (re.compile(r"(\.reg) "), "virtual registers declared"),
+    (re.compile(r"(!\w+'?) = "), "metadata"),
     (re.compile(r"(\.(?:version|target|headerflags|amdgcn_target))\b"), "target or version"),
     (re.compile(r"\.set (?:.*\.)?(\w+),"), "launch metadata"),
     (re.compile(r"-? ?(\.[a-z]\w*):"), "launch metadata"),
@@ -109,7 +114,7 @@ def _settings(lines: list[str]) -> dict[tuple[str, str], str]:
         for pattern, title in _NAMED:
             if match := pattern.match(line):
                 name = match[match.lastindex or 0]
-                found[title, name] = line[match.end(1) :].strip(" :,")
+                found[title, name] = line[match.end() :].strip(" :,") or "set"
                 break
     return found
 
@@ -128,6 +133,13 @@ def _definitions(
         for side, extra in ((sides[0], a[len(b) :]), (sides[1], b[len(a) :])):
             if extra:
                 yield Kind(f"layout differs: {mnemonic} only on {side} side", SIGNIFICANT)
+
+
+def is_listing(hunk: Hunk) -> bool:
+    """Whether a hunk of a cubin shows instructions: its region is then a function."""
+    return not hunk.region.startswith(".") and any(
+        parse("sass", line) or line.lstrip().startswith(".") for line in (*hunk.left, *hunk.right)
+    )
 
 
 # --- sections of binaries -------------------------------------------------------------------

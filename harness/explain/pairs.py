@@ -16,13 +16,15 @@ class Kind(NamedTuple):
     """A difference in a compiler engineer's words, and what it means for the code.
 
     ``constant`` marks a difference in numbers alone, ``text`` being ``a -> b`` then;
-    ``operands`` one in the values that an operation is given.
+    ``operands`` one in the values that an operation is given; ``number`` one in how often it
+    occurs.
     """
 
     text: str
     significance: str = UNCLEAR
     constant: bool = False
     operands: bool = False
+    number: bool = False
 
 
 def change(before: str, after: str) -> str:

@@ -94,9 +94,21 @@ def _mlir(op: str, rest: str) -> Role | None:
         return Role(SHARED, op, op, "")
     if op in ("llvm.load", "llvm.store") and (match := _MLIR_POINTER.search(rest)):
         value = _MLIR_VALUE.search(rest)
-        width = (f"{value[2]}x{value[1]}" if value[2] else value[3]) if value else ""
-        return Role(SHARED if match[1] == "3" else GLOBAL, f"{op} {match[1]}", op, width)
+        kind, number = (value[2] or value[3], value[1]) if value else ("", "")
+        return _access(op, match[1], kind, number)
     return None
+
+
+_LLVM_TYPES = {"float": "b32", "double": "b64", "half": "b16", "bfloat": "b16", "bf16": "b16"}
+
+
+def _access(op: str, space: str, kind: str, number: str | None) -> Role:
+    """A load or store of ``number`` values; the width as PTX writes it, ``b32x4``."""
+    name = f"{op} {SHARED if space == '3' else GLOBAL}".removesuffix(" memory")
+    group = f"{'ld' if op.endswith('load') else 'st'}.{name.rpartition(' ')[2]}"
+    width = _LLVM_TYPES.get(kind, re.sub(r"^[a-z]+(?=\d)", "b", kind))
+    many = f"x{number}" if number and number != "1" else ""
+    return Role(SHARED if space == "3" else GLOBAL, group, name, width + many)
 
 
 def _bytes(rest: str) -> str:
@@ -127,8 +139,7 @@ _WAITCNT = "llvm.amdgcn.s.waitcnt"
 
 def _llvm(op: str, rest: str) -> Role | None:
     if op in ("load", "store") and (match := _ACCESS.match(rest)):
-        width = f"{match[2]}x{match[1]}" if match[1] else match[3]
-        return Role(SHARED if match[4] == "3" else GLOBAL, f"{op} {match[4]}", op, width)
+        return _access(op, match[4], match[2] or match[3], match[1])
     if op == "fence":
         return Role(FENCES, op, op, rest)
     if not op.startswith(("llvm.nvvm.", "llvm.amdgcn.")):
@@ -233,9 +244,9 @@ def _ptx(op: str, rest: str) -> Role | None:
 
 
 def _numbers(rest: str) -> str:
-    """Operands that are numbers (a barrier's id and threads); ``?`` for those in registers."""
+    """Operands that are numbers (a barrier's id and threads); ``reg`` for the others."""
     operands = filter(None, (each.strip() for each in rest.split(",")))
-    return ", ".join(each if _OPERAND.fullmatch(each) else "?" for each in operands)
+    return ", ".join(each if _OPERAND.fullmatch(each) else "reg" for each in operands)
 
 
 def _ptx_copy(name: str, qualifiers: str, rest: str) -> str:

@@ -101,7 +101,7 @@ def _inline(string: str) -> Iterator[Statement]:
 
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 _PTX_LABEL = re.compile(r"[\w$]+'?:(?!:)\s*")
-_PTX = re.compile(r"(?:@!?[%$\w]+\s+)?([a-z][\w.:]*)(?=\s|$)\s*(.*)")
+_PTX = re.compile(r"(?:@!?[%$\w.]+'?\s+)?([a-z][\w.:]*)(?=\s|$)\s*(.*)")
 
 
 def _ptx(line: str) -> Iterator[Statement]:

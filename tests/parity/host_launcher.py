@@ -39,9 +39,9 @@ def add_one_otherwise(x: Floats, y: Floats, programs: int) -> None:
 
 
 def last_bit(x: Floats, y: Floats, programs: int) -> None:
-    """One ULP more in one element of row 3, which the bound does not allow for."""
+    """One ULP more in one element of row 3, unless it is whole (where arithmetic is exact)."""
     _rows(x, y, programs)
-    if programs > 3:
+    if programs > 3 and y[3, 7] % 1:
         y[3, 7] = np.nextafter(y[3, 7], np.float32(np.inf))
 
 
@@ -136,6 +136,7 @@ class HostLauncher:
     rows = 6
 
     def __init__(self) -> None:
+        torch.set_num_threads(1)  # several of us share few cores
         self.device = torch.device("cpu")
         self.info = Device("host", "cuda:90", "", "", str(torch.__version__), np.__version__, 0, 4096)
 

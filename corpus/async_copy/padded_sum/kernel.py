@@ -7,7 +7,7 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def padded_sum(x_ptr, y_ptr, n, FILL: tl.constexpr, BLOCK: tl.constexpr, NUM_BUFFERS: tl.constexpr):
-    """y[row] = sum of the row's ``n`` elements, each element that its last tile lacks being FILL."""
+    """Sum each row's ``n`` elements, and FILL for each that the last tile lacks."""
     ring = tlx.local_alloc((BLOCK,), tlx.dtype_of(x_ptr), NUM_BUFFERS)
     offsets = tl.arange(0, BLOCK)
     row = tl.program_id(0) * n
@@ -21,7 +21,7 @@ def padded_sum(x_ptr, y_ptr, n, FILL: tl.constexpr, BLOCK: tl.constexpr, NUM_BUF
         )
         tlx.async_load_commit_group([token])
 
-    for step in range(0, steps):
+    for step in range(steps):
         ahead = step + NUM_BUFFERS - 1
         columns = ahead * BLOCK + offsets
         token = tlx.async_load(

@@ -35,7 +35,7 @@ def launch(spec: Spec, problem: Mapping[str, int]) -> Launch:
 def reference(
     spec: Spec, problem: Mapping[str, int], inputs: Mapping[str, FloatArray]
 ) -> dict[str, Expected]:
-    """y = x + 1. One rounding to float32: half an ulp of the result."""
+    """One rounding of x + 1 to float32: half an ulp of the result."""
     value = inputs["x_ptr"] + 1.0
     return {"y_ptr": Expected(value, np.abs(value) * 2.0**-24)}
 

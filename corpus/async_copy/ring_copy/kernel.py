@@ -20,7 +20,7 @@ def ring_copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr, NUM_BUFFERS: tl.constexpr):
         )
         tlx.async_load_commit_group([token])
 
-    for step in range(0, tl.cdiv(n, BLOCK)):
+    for step in range(tl.cdiv(n, BLOCK)):
         ahead = step + NUM_BUFFERS - 1
         columns = ahead * BLOCK + offsets
         token = tlx.async_load(

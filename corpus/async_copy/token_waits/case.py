@@ -7,7 +7,6 @@ import numpy as np
 
 from harness.case import Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
 
-
 CUDA = ("cuda:80", "cuda:90", "cuda:100")
 # gfx942 copies no more than 4 bytes per thread to shared memory; aligned rows give wider copies.
 WIDE = (*CUDA, "hip:gfx950")

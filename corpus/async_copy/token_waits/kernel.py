@@ -14,7 +14,7 @@ def token_waits(
     BLOCK: tl.constexpr,
     WITH_TOKENS: tl.constexpr,
 ):
-    """z = x - y for row ``program_id(0)``; a step's copies are two groups, x's first.
+    """Compute z = x - y for row ``program_id(0)``; a step's copies are two groups, x's first.
 
     With tokens, each wait names the group that it waits for and each load the wait that it needs.
     """
@@ -28,7 +28,7 @@ def token_waits(
     y_copy = tlx.async_load(y_ptr + row + offsets, tlx.local_view(y_ring, 0), mask=offsets < n)
     y_group = tlx.async_load_commit_group([y_copy])
 
-    for step in range(0, tl.cdiv(n, BLOCK)):
+    for step in range(tl.cdiv(n, BLOCK)):
         slot = (step + 1) % 2
         columns = (step + 1) * BLOCK + offsets
         x_copy = tlx.async_load(

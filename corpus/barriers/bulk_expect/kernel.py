@@ -18,7 +18,7 @@ def bulk_expect(
 
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 tlx.barrier_wait(tlx.local_view(full, slot), lap)
@@ -29,7 +29,7 @@ def bulk_expect(
                 first = tl.minimum(step * BLOCK, n - BLOCK)
                 tl.store(y_ptr + row + first + tl.arange(0, BLOCK), -value)
         with tlx.async_task(num_warps=1):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 tlx.barrier_wait(tlx.local_view(empty, slot), lap ^ 1)

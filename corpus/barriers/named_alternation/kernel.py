@@ -21,14 +21,14 @@ def named_alternation(x_ptr, y_ptr, steps, n, BLOCK: tl.constexpr, GROUP_WARPS: 
         with tlx.async_task("default"):
             own = columns + tl.arange(0, BLOCK)
             tlx.local_store(tile, tl.zeros((BLOCK,), tl.float32))
-            for step in range(0, steps):
+            for step in range(steps):
                 x = tl.load(x_ptr + step * n + own, mask=own < n, other=0.0).to(tl.float32)
                 tlx.local_store(tile, tlx.local_load(tile) + x)
                 tlx.named_barrier_arrive(10, THREADS)
                 tlx.named_barrier_wait(11, THREADS)
             tl.store(y_ptr + own, tlx.local_load(tile), mask=own < n)
         with tlx.async_task(num_warps=GROUP_WARPS):
-            for step in range(0, steps):
+            for _ in range(steps):
                 tlx.named_barrier_wait(10, THREADS)
                 tlx.local_store(tile, tlx.local_load(tile) * 0.5)
                 tlx.named_barrier_arrive(11, THREADS)

@@ -27,7 +27,7 @@ def phase_walk(
     inside = columns < n
     tlx.local_store(total, tl.zeros((BLOCK,), tl.int32))
 
-    for row in range(0, rows):
+    for row in range(rows):
         x = tl.load(x_ptr + row * n + columns, mask=inside, other=0).to(tl.int32)
         tlx.local_store(total, tlx.local_load(total) + x)
         for _ in tl.static_range(ARRIVALS):

@@ -24,7 +24,7 @@ def producer_consumer(
 
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 # A barrier's phase flips each time it completes: once per lap of the ring.
                 lap = (step // NUM_BUFFERS) & 1
@@ -35,7 +35,7 @@ def producer_consumer(
                 scaled = (value * scale).to(tlx.dtype_of(y_ptr))
                 tl.store(y_ptr + row + columns, scaled, mask=columns < n)
         with tlx.async_task(num_warps=PRODUCER_WARPS):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 columns = step * BLOCK + tl.arange(0, BLOCK)

@@ -15,7 +15,7 @@ def warp_barrier_ring(
     WARPS: tl.constexpr,
     ARRIVALS: tl.constexpr,
 ):
-    """y = x * x + x for row ``program_id(0)``; both groups have ``WARPS`` warps.
+    """Compute y = x * x + x for row ``program_id(0)``; both groups have ``WARPS`` warps.
 
     With ``ARRIVALS`` 2, a tile has two halves, and its barrier is arrived at after each.
     """
@@ -28,7 +28,7 @@ def warp_barrier_ring(
 
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 tlx.barrier_wait(tlx.local_view(full, slot), lap)
@@ -38,7 +38,7 @@ def warp_barrier_ring(
                     columns = step * BLOCK + part * HALF + tl.arange(0, HALF)
                     tl.store(y_ptr + row + columns, value * value + value, mask=columns < n)
         with tlx.async_task(num_warps=WARPS):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 tlx.barrier_wait(tlx.local_view(empty, slot), lap ^ 1)

@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def layer_norm(x_ptr, weight_ptr, bias_ptr, y_ptr, n, epsilon, BLOCK: tl.constexpr):
-    """y = (x - mean) / sqrt(variance + epsilon) * weight + bias for row ``program_id(0)``."""
+    """Compute (x - mean) / sqrt(variance + epsilon) * weight + bias of row ``program_id(0)``."""
     row = tl.program_id(0) * n
 
     total = tl.zeros((BLOCK,), tl.float32)

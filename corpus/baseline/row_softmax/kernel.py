@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def row_softmax(x_ptr, y_ptr, rows, n, BLOCK: tl.constexpr):
-    """y = softmax of each row of x; programs stride over the rows."""
+    """Compute the softmax of each row of x; programs stride over the rows."""
     columns = tl.arange(0, BLOCK)
     for row in range(tl.program_id(0), rows, tl.num_programs(0)):
         x = tl.load(x_ptr + row * n + columns, mask=columns < n, other=-float("inf"))

@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def row_sum(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    """y[row] = sum of the row's ``n`` elements."""
+    """Compute y[row] = sum of the row's ``n`` elements."""
     row = tl.program_id(0)
     partial = tl.zeros((BLOCK,), tl.float32)
     for start in range(0, n, BLOCK):

@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def vector_add(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr):
-    """z = x + y, rounded once to z's type."""
+    """Compute z = x + y, rounded once to z's type."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < n
     x = tl.load(x_ptr + offsets, mask=inside)

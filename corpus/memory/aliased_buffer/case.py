@@ -1,5 +1,5 @@
 """local_alloc(reuse=buffer): aliased buffers need barriers between them that only an alias
-analysis which knows of the overlap inserts; and without the overlap the kernel needs more memory."""
+analysis which knows of the overlap inserts; without the overlap the kernel needs more memory."""
 
 from collections.abc import Mapping
 

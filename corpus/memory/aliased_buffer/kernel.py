@@ -7,9 +7,10 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def aliased_buffer(x_ptr, y_ptr, rows, BLOCK_N: tl.constexpr, BLOCK_M: tl.constexpr):
-    """y = [2 * t, t] in float32, where t is the transpose of x (``rows`` by BLOCK_N, 16 bits wide).
+    """Compute y = [2 * t, t] in float32, where t is the transpose of x.
 
-    The second buffer, of wider elements and half as many rows, lies in the first one's memory.
+    x has ``rows`` by BLOCK_N elements of 16 bits. The second buffer, of wider elements and half
+    as many rows, lies in the first one's memory.
     """
     HALF: tl.constexpr = BLOCK_M // 2
     narrow = tlx.local_alloc((BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1)

@@ -7,7 +7,7 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def bit_view(x_ptr, y_ptr, n, BLOCK: tl.constexpr, RATIO: tl.constexpr):
-    """y is x's memory seen as integers, RATIO of them to an element of x."""
+    """Copy x's memory as integers, RATIO of them to an element of x."""
     buffers = tlx.local_alloc((BLOCK,), tlx.dtype_of(x_ptr), 1)
     numbers = tlx.local_view(buffers, 0)
     columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -9,7 +9,7 @@ import triton.language.extra.tlx as tlx
 def gather_scatter(
     x_ptr, gathered_ptr, scattered_ptr, n, BLOCK: tl.constexpr, STRIDE: tl.constexpr
 ):
-    """gathered[i] = x[p(i)] and scattered[p(i)] = x[i], within blocks of BLOCK elements.
+    """Compute gathered[i] = x[p(i)] and scattered[p(i)] = x[i], within blocks of BLOCK elements.
 
     p(i) = (i * STRIDE + 3) mod BLOCK is a permutation, as STRIDE is odd and BLOCK a power of 2;
     ``n`` is a multiple of BLOCK.

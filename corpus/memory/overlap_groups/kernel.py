@@ -7,7 +7,7 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def overlap_groups(x_ptr, y_ptr, rows, columns, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """y = |transpose of x| + sign of it * 2, tile by tile; x has ``rows`` by ``columns``.
+    """Compute y = |transpose of x| + sign of it * 2, tile by tile; x has ``rows`` by ``columns``.
 
     The float32 tile shares its memory with the pair of a float16 tile of magnitudes and an int8
     tile of signs, which are both needed at once and must not overlap.

@@ -13,7 +13,7 @@ def staged_copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr, NUM_BUFFERS: tl.constexpr)
     row = tl.program_id(0) * n
     delay: tl.constexpr = NUM_BUFFERS - 1
 
-    for step in range(0, tl.cdiv(n, BLOCK) + delay):
+    for step in range(tl.cdiv(n, BLOCK) + delay):
         columns = step * BLOCK + offsets
         value = tl.load(x_ptr + row + columns, mask=columns < n)
         tlx.local_store(tlx.local_view(ring, step % NUM_BUFFERS), value)

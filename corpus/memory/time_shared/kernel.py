@@ -16,7 +16,7 @@ def time_shared(
     BLOCK_N: tl.constexpr,
     BYTES: tl.constexpr,
 ):
-    """y = transpose of x, z = transpose of w (``rows`` by BLOCK_N each), tile after tile.
+    """Compute y = transpose of x, z = transpose of w (``rows`` by BLOCK_N each), tile after tile.
 
     ``BYTES`` is the size of the region, or 0 for as much as the larger buffer needs.
     """

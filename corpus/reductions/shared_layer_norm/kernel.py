@@ -9,7 +9,7 @@ import triton.language.extra.tlx as tlx
 def shared_layer_norm(
     x_ptr, weight_ptr, bias_ptr, y_ptr, n, epsilon, BLOCK: tl.constexpr, CHUNKS: tl.constexpr
 ):
-    """y = (x - mean) / sqrt(variance + epsilon) * weight + bias for row ``program_id(0)``.
+    """Compute (x - mean) / sqrt(variance + epsilon) * weight + bias of row ``program_id(0)``.
 
     ``n`` is at most BLOCK * CHUNKS. Each chunk is a commit group, waited for when first needed.
     """

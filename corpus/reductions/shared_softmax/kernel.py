@@ -7,7 +7,7 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def shared_softmax(x_ptr, y_ptr, rows, n, BLOCK: tl.constexpr, CHUNKS: tl.constexpr):
-    """y = softmax of each row of x; ``n`` is at most BLOCK * CHUNKS; programs stride over rows."""
+    """Compute the softmax of each row of x; ``n`` is at most BLOCK * CHUNKS."""
     chunks = tlx.local_alloc((BLOCK,), tlx.dtype_of(x_ptr), 2 * CHUNKS)
     offsets = tl.arange(0, BLOCK)
     first = tl.program_id(0)

@@ -7,7 +7,7 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def guarded_tasks(x_ptr, sum_ptr, product_ptr, n, BLOCK: tl.constexpr, HELPERS: tl.constexpr):
-    """sum = x + x rotated by half a tile, product = x * 2 by a helper, or by the default task.
+    """Add x and x rotated by half a tile; double x by a helper, or by the default task.
 
     ``HELPERS`` is the number of helping tasks, 0 to 2; the second helper takes over the odd tiles.
     """

@@ -16,7 +16,7 @@ def relay(
     LIGHT: tl.constexpr,
     HEAVY: tl.constexpr,
 ):
-    """y = max(x, 0) * 2 + 1 for row ``program_id(0)``; each task hands its tile to the next.
+    """Compute max(x, 0) * 2 + 1 for row ``program_id(0)``; each task hands its tile to the next.
 
     ``LIGHT`` and ``HEAVY`` are registers per thread of the loading and the computing tasks.
     """
@@ -34,7 +34,7 @@ def relay(
 
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 tlx.barrier_wait(tlx.local_view(scaled_full, slot), lap)
@@ -43,7 +43,7 @@ def relay(
                 columns = step * BLOCK + tl.arange(0, BLOCK)
                 tl.store(y_ptr + row + columns, value + 1.0, mask=columns < n)
         with tlx.async_task(num_warps=WARPS, num_regs=HEAVY):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 tlx.barrier_wait(tlx.local_view(clipped_full, slot), lap)
@@ -53,7 +53,7 @@ def relay(
                 tlx.local_store(tlx.local_view(scaled, slot), value * 2.0)
                 tlx.barrier_arrive(tlx.local_view(scaled_full, slot))
         with tlx.async_task(num_warps=WARPS, num_regs=HEAVY):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 tlx.barrier_wait(tlx.local_view(loaded_full, slot), lap)
@@ -63,7 +63,7 @@ def relay(
                 tlx.local_store(tlx.local_view(clipped, slot), tl.maximum(value, 0.0))
                 tlx.barrier_arrive(tlx.local_view(clipped_full, slot))
         with tlx.async_task(num_warps=WARPS, num_regs=LIGHT):
-            for step in range(0, steps):
+            for step in range(steps):
                 slot = step % NUM_BUFFERS
                 lap = (step // NUM_BUFFERS) & 1
                 columns = step * BLOCK + tl.arange(0, BLOCK)

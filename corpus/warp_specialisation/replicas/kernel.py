@@ -15,7 +15,7 @@ def replicas(
     REPLICAS: tl.constexpr,
     WARPS: tl.constexpr,
 ):
-    """y = x + number of its row in the group of rows; row 0 of a group by the default task.
+    """Compute y = x + number of its row in the group of rows; row 0 of a group by the default task.
 
     A program's group is 1 + REPLICAS rows, and replica r takes the row 1 + r.
     """

@@ -7,7 +7,7 @@ import triton.language.extra.tlx as tlx
 
 @triton.jit
 def two_tasks(x_ptr, low_ptr, high_ptr, slope, n, BLOCK: tl.constexpr, WARPS: tl.constexpr):
-    """low = slope * x + bias on one warp group, high = slope * x - bias on the other.
+    """Compute low = slope * x + bias on one warp group, high = slope * x - bias on the other.
 
     ``bias`` is the number of the program: pointers, a float and integers are captured.
     """
