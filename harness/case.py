@@ -103,7 +103,9 @@ class Spec:
 
     ``signature`` maps every non-constexpr parameter to its Triton type (``"*fp16"``,
     ``"i32"``, ``"tensordesc<fp16[64,64]>"``); ``constexprs`` gives the others.
-    ``divisible_by_16`` names the parameters hinted with ``tt.divisibility = 16``.
+    ``divisible_by_16`` names the parameters hinted with ``tt.divisibility = 16``;
+    ``over_2gb`` the pointers whose tensors exceed 2 GB: on AMD every other pointer is hinted
+    with ``tt.pointer_range = 32``, as a launch through ``@triton.jit`` hints it.
     ``options`` are compile options (``num_warps``, ``num_stages``, ``ctas_per_cga``, ...).
     ``targets`` narrows the kernel's targets. ``problem`` holds the sizes that ``launch`` and
     ``reference`` use for checking results, ``speed`` those for timing (defaults to ``problem``).
@@ -113,6 +115,7 @@ class Spec:
     signature: Mapping[str, str]
     constexprs: Mapping[str, Constexpr] = dataclasses.field(default_factory=dict)
     divisible_by_16: Sequence[str] = ()
+    over_2gb: Sequence[str] = ()
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     targets: Sequence[str] | None = None
     problem: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -126,9 +129,10 @@ class Spec:
         both = set(self.signature) & set(self.constexprs)
         if both:
             raise ValueError(f"{sorted(both)} are both in the signature and constexprs")
-        unknown = set(self.divisible_by_16) - set(self.signature)
-        if unknown:
-            raise ValueError(f"divisible_by_16 names {sorted(unknown)}, not in the signature")
+        for field in ("divisible_by_16", "over_2gb"):
+            unknown = set(getattr(self, field)) - set(self.signature)
+            if unknown:
+                raise ValueError(f"{field} names {sorted(unknown)}, not in the signature")
 
 
 LaunchFunction = Callable[[Spec, Mapping[str, int]], Launch]

@@ -117,7 +117,11 @@ class Worker:
         self._stderr.seek(0)
         self._stderr.truncate()
         arguments = [str(request_reader), str(reply_writer)]
-        arguments.append(json.dumps(msgspec.to_builtins(self.toolchain.descriptors)))
+        given = {
+            "descriptors": msgspec.to_builtins(self.toolchain.descriptors),
+            "hooks": [str(path) for path in self.toolchain.hooks],
+        }
+        arguments.append(json.dumps(given))
         try:
             self._process = subprocess.Popen(
                 [str(self.toolchain.interpreter), "-s", "-c", _BOOT, str(ROOT), *arguments],
@@ -218,7 +222,7 @@ def compile_case(
         "step": not again,
         "case": msgspec.to_builtins(case),
         "target": target_of(case),
-        "options": {**worker.controls.options, **case.options},
+        "options": options_for(worker, case),
     }
     with scratch(store) as folder:
         ended = worker.run(request, folder)
@@ -226,6 +230,22 @@ def compile_case(
         if compilation.failure is None or compilation.failure.phase != "harness":
             store.save(kind, key, compilation)
     return compilation
+
+
+def options_for(worker: Worker, case: Case) -> dict[str, object]:
+    """The compile options of a case on one side: the lane's, the case's own, and those that a
+    plugin turns into others at launch (its descriptor's ``launch_options``), turned likewise.
+
+    A plugin's launch path is not taken when a kernel is only compiled, so its translation
+    would be missed: uTLX makes ``ctas_per_cga = (N, 1, 1)`` into ``num_ctas = N`` there.
+    """
+    options: dict[str, object] = {**worker.controls.options, **case.options}
+    for descriptor in worker.toolchain.descriptors:
+        for name, becomes in descriptor.launch_options.items():
+            value = options.pop(name, None)
+            if isinstance(value, (list, tuple)) and value and value[0] != 1:
+                options[becomes] = value[0]
+    return options
 
 
 def target_of(case: Case) -> list[str | int]:

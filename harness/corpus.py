@@ -176,6 +176,7 @@ def _cases(root: Path, folder: Path, kernel: Kernel) -> Iterable[tuple[Case, Spe
                 "constexprs": dict(spec.constexprs),
                 "divisible_by_16": tuple(spec.divisible_by_16),
                 "options": dict(spec.options),
+                "within_2gb": _within_2gb(spec, target),
                 "expect": kernel.expect,
                 "baseline": kernel.baseline,
                 "runnable": kernel.launch is not None,
@@ -188,3 +189,11 @@ def _cases(root: Path, folder: Path, kernel: Kernel) -> Iterable[tuple[Case, Spe
                     str(error),
                     "use plain values: numbers, strings, booleans, None or dtype(...)",
                 ) from error
+
+
+def _within_2gb(spec: Spec, target: str) -> tuple[str, ...]:
+    """The pointers that a launch through ``@triton.jit`` hints as ranging over 32 bits."""
+    if not target.startswith("hip:"):
+        return ()
+    pointers = (name for name, kind in spec.signature.items() if kind.startswith("*"))
+    return tuple(name for name in pointers if name not in spec.over_2gb)

@@ -71,26 +71,20 @@ def judge(
     ledger: Ledger,
     lane: str,
 ) -> tuple[Judgement, ...]:
-    """Judge a case: its outcome first, then each stage, then its FileCheck files."""
+    """Judge a case: its outcome first, then each stage, then its FileCheck files.
+
+    A stage that a failing side did not produce is covered by the judgement on the outcome.
+    """
     first = _judge_outcome(
         case, compilations, outcome_label, outcome_fingerprint, ledger, lane
     )
     found = [first]
-    failed = not outcome_label.startswith("OK")
     for comparison in comparisons:
         verdict = _verdict_text(comparison)
         if comparison.verdict in GOOD:
             found.append(Judgement(comparison.stage, Status.PASS, verdict))
-        elif failed and not comparison.fingerprint:
-            found.append(
-                Judgement(
-                    comparison.stage,
-                    first.status,
-                    "NOT PRODUCED",
-                    first.expectation,
-                    comparison.note or "see the outcome",
-                )
-            )
+        elif first.verdict != "OK" and not all(c.produced(comparison.stage) for c in compilations):
+            continue  # the outcome speaks for it
         else:
             found.append(
                 _ledger(case, comparison.stage, verdict, comparison.fingerprint, ledger, lane)

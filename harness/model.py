@@ -58,7 +58,8 @@ class Case(Record, frozen=True):
 
     ``id`` is ``<folder>/<specialisation>@<target>``, the folder relative to its corpus.
     ``source`` is the text of ``kernel.py``; it is compiled under ``virtual_path``, so that
-    line information does not depend on where a corpus lies on disk.
+    line information does not depend on where a corpus lies on disk. ``within_2gb`` are the
+    parameters hinted with ``tt.pointer_range = 32`` (AMD only).
     """
 
     id: str
@@ -74,6 +75,7 @@ class Case(Record, frozen=True):
     constexprs: dict[str, int | float | bool | str | None | dict[str, str]]
     divisible_by_16: tuple[str, ...]
     options: dict[str, object]
+    within_2gb: tuple[str, ...] = ()
     expect: str = "compile"
     baseline: bool = False
     runnable: bool = False
@@ -201,6 +203,10 @@ class Compilation(Record, frozen=True):
     stepped: bool = True
     printed_errors: str = ""
 
+    def produced(self, stage: str) -> bool:
+        """Whether there is an artifact to compare at ``stage`` (``sass`` comes from cubin)."""
+        return ("cubin" if stage == "sass" else stage) in self.artifacts
+
 
 # --- what comparison says -----------------------------------------------------------------
 
@@ -298,6 +304,10 @@ class CaseResult(Record, frozen=True):
     checks: tuple[Check, ...] = ()
     rechecked: bool = False
     explanation: Explanation | None = None
+
+    def produced(self, stage: str) -> bool:
+        """Whether both sides produced an artifact at ``stage``."""
+        return all(side.produced(stage) for side in self.compilations.values())
 
     @property
     def deepest_equal(self) -> str:

@@ -65,9 +65,9 @@ compiled = compile(
         {name: case["signature"].get(name, "constexpr") for name in kernel.arg_names},
         {name: value(x) for name, x in case["constexprs"].items()},
         {
-            (i,): [["tt.divisibility", 16]]
+            (i,): [["tt.divisibility", 16]] * (name in case["divisible_by_16"])
+            + [["tt.pointer_range", 32]] * (name in case["within_2gb"])
             for i, name in enumerate(kernel.arg_names)
-            if name in case["divisible_by_16"]
         },
     ),
     target=GPUTarget(*case["target"]),
@@ -149,6 +149,7 @@ def _plain(run: Run, case: Case) -> dict[str, object]:
         "signature": case.signature,
         "constexprs": case.constexprs,
         "divisible_by_16": list(case.divisible_by_16),
+        "within_2gb": list(case.within_2gb),
         "options": {**options, **case.options},
         "target": target_of(case),
         "stages": list(case.target.stages),

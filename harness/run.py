@@ -14,7 +14,7 @@ import msgspec
 
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import RUN_VERSION, Case, CaseResult, Run, Status, Verdict
+from harness.model import RUN_VERSION, Case, CaseResult, Run, Status
 from harness.session import Session
 
 FILE = "run.json"
@@ -117,7 +117,7 @@ def stage_counts(run: Run) -> dict[str, Counter[str]]:
     for result in run.results:
         for comparison in result.comparisons:
             if comparison.stage in counts:
-                both = comparison.fingerprint or comparison.verdict is not Verdict.DIFFERENT
+                both = result.produced(comparison.stage)
                 text = comparison.verdict.value if both else "NOT PRODUCED"
                 counts[comparison.stage][text] += 1
     return {stage: count for stage, count in counts.items() if count}

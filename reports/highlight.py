@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from markupsafe import Markup
@@ -33,7 +33,7 @@ _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Name.Function, "k"),
     (Name.Attribute, "t"),
 )
-_WORD = re.compile(r'"[^"]*"|[%#!@$]*[\w.$]+|\s+|.', re.DOTALL)
+_WORD = re.compile(r'"[^"]*"|[%#!@$]*[\w.$]+\'*|\s+|.', re.DOTALL)
 _NOT_OPCODE = re.compile(r"[%$@]\S*|\d\S*|=")
 # Control characters, and those that reorder or hide text around them.
 _INVISIBLE = re.compile(
@@ -45,7 +45,7 @@ Span = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a pane; ``html`` is safe."""
+    """One line of a pane, ``number`` 0 if it has none; ``html`` is safe."""
 
     number: int
     html: Markup
@@ -69,7 +69,10 @@ def visible(text: str) -> str:
 def panes(
     stage: str, left: Sequence[str], right: Sequence[str], left_line: int = 0, right_line: int = 0
 ) -> Panes:
-    """Lay two sides of a hunk out line against line, at most LINES_SHOWN of each."""
+    """Lay two sides of a hunk out line against line, at most LINES_SHOWN of each.
+
+    ``left_line`` and ``right_line`` number the first line of each side; 0 leaves lines unnumbered.
+    """
     sides = [[visible(line.replace("\n", " ")) for line in s[:LINES_SHOWN]] for s in (left, right)]
     matched = _match(*sides)
     for a, b in matched:
@@ -84,7 +87,7 @@ def panes(
         first = (left_line, right_line)[side]
         columns.append(
             [
-                Line(first + index, _paint(tokens[index], marks.get((side, index), [])))
+                Line(first + index if first else 0, _paint(tokens[index], marks.get((side, index), [])))
                 if index is not None
                 else None
                 for index in indices
@@ -168,7 +171,7 @@ def _rows(
     for high in (*matched, (left, right)):
         gaps = [[*range(low[side], high[side])] for side in (0, 1)]
         for side, gap in enumerate(gaps):
-            columns[side] += gap + [None] * (max(map(len, gaps)) - len(gap))
+            columns[side].extend([*gap, *[None] * (max(map(len, gaps)) - len(gap))])
         if high != (left, right):
             columns[0].append(high[0])
             columns[1].append(high[1])

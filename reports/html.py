@@ -456,6 +456,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "event": _event,
     "how_known": lambda by: _HOW_KNOWN.get(by, by),
     "items_text": _items,
+    "measured": lambda side: side is not None and side != Resources(),
     "mix_rows": _mix_rows,
     "quoted": shlex.quote,
     "said": said,

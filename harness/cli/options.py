@@ -43,6 +43,18 @@ Overrides = Annotated[
         " or a requirement, e.g. fork=/path/to/venv or fork=fbtriton==3.7.3.",
     ),
 ]
+Sides = Annotated[
+    str,
+    typer.Option(
+        metavar="REFERENCE:CANDIDATE", help="The two roles to compare, e.g. plugin:plugin."
+    ),
+]
+Hooks = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--hook", help="A stage-hook plugin (Python file) that the candidate loads; see docs."
+    ),
+]
 StoreDir = Annotated[
     Path | None, typer.Option("--store", help="Where artifacts are kept [default: the cache].")
 ]
@@ -55,6 +67,7 @@ Lane = Annotated[
     ),
 ]
 OUT = Path("build/run")
+SIDES = "fork:plugin"
 
 
 def open_store(store: Path | None) -> Store:
@@ -80,17 +93,36 @@ def open_session(
     overrides: Sequence[str] | None,
     fresh: bool = False,
     explaining: bool = True,
+    sides: str = SIDES,
+    hooks: Sequence[Path] | None = None,
 ) -> Session:
-    """A session over the fork and the plugin, environments made if need be."""
+    """A session over the two ``sides``, environments made if need be; ``hooks`` join the
+    candidate, which is then called after them."""
     chosen = parse_overrides(overrides)
-    sides = {role: ensure(role, chosen.get(role)) for role in ("fork", "plugin")}
+    roles = sides.split(":")
+    if len(roles) != 2:
+        raise HarnessError(
+            f"--sides {sides}", "not of the form REFERENCE:CANDIDATE", "write fork:plugin"
+        )
+    reference, candidate = (ensure(role, chosen.get(role)) for role in roles)
+    if hooks:
+        for path in hooks:
+            if not path.is_file():
+                raise HarnessError(f"--hook {path}", "no such file", "name a Python file")
+        candidate = msgspec.structs.replace(
+            candidate,
+            role="+".join([candidate.role, *(path.stem for path in hooks)]),
+            hooks=tuple(path.resolve() for path in hooks),
+        )
+    if reference.role == candidate.role:
+        candidate = msgspec.structs.replace(candidate, role=f"{candidate.role}-again")
     return Session(
-        sides["fork"],
-        sides["plugin"],
+        reference,
+        candidate,
         store,
         open_ledger(corpus),
         lane,
-        controls(lane, sides),
+        controls(lane, {toolchain.role: toolchain for toolchain in (reference, candidate)}),
         fresh=fresh,
         explaining=explaining,
     )

@@ -50,6 +50,8 @@ def run(
     ] = False,
     lane: options.Lane = "controlled",
     toolchain: options.Overrides = None,
+    sides: options.Sides = options.SIDES,
+    hook: options.Hooks = None,
     store: options.StoreDir = None,
     json: options.Json = False,
 ) -> None:
@@ -58,7 +60,13 @@ def run(
     chosen = found.select(patterns or (), target or ())
     console = Console(stderr=json)
     with options.open_session(
-        found, options.open_store(store), lane, toolchain, fresh=fresh
+        found,
+        options.open_store(store),
+        lane,
+        toolchain,
+        fresh=fresh,
+        sides=sides,
+        hooks=hook,
     ) as session:
         columns = (
             TextColumn("{task.description}"),
@@ -141,10 +149,8 @@ def _table(run: Run) -> Table:
         cells = [Text(result.outcome)]
         for stage in result.case.target.stages:
             comparison = by_stage.get(stage)
-            produced = comparison and (
-                comparison.fingerprint or comparison.verdict is not Verdict.DIFFERENT
-            )
-            cells.append(Text(*SYMBOLS[comparison.verdict]) if comparison and produced else Text("."))
+            shown = comparison is not None and result.produced(stage)
+            cells.append(Text(*SYMBOLS[comparison.verdict]) if shown else Text("."))
         status = result.status()
         table.add_row(Text(result.case.id), *cells, Text(status.value, COLOURS[status]))
     return table

@@ -25,7 +25,7 @@ _PTX_COMMENT = tokens("//.*")
 
 @rule("ptx.comments", "ptx")
 def ptx_comments(text: Text) -> Text:
-    """`//` comments and empty lines, which ptxas skips."""
+    """`//` comments and empty lines. ptxas skips them."""
     return (
         text.rewrite(substitute(_PTX_COMMENT, str(text), Blank())).each(str.rstrip).keep(str.strip)
     )
@@ -119,7 +119,7 @@ def ptx_registers(text: Text) -> Text:
     if not declared:
         return text
     classes = "|".join(sorted(declared, key=len, reverse=True))
-    register = tokens(rf"%(?:{classes})[0-9]+(?!\w)")
+    register = tokens(rf"%(?:{classes})\.?[0-9]+(?!\w)")
     counters: dict[str, int] = defaultdict(int)
     starts = [i for i, line in enumerate(text.lines) if _PTX_FUNCTION.match(line)]
     done: list[str] = []
@@ -143,7 +143,7 @@ class _Registers(dict[str, str]):
     def __missing__(self, key: str) -> str:
         if key.startswith('"'):
             return key
-        kind = key.rstrip("0123456789")
+        kind = key.rstrip("0123456789").removesuffix(".")
         new = self[key] = f"{kind}.{self._counters[kind]}"
         self._counters[kind] += 1
         self._used[kind] += 1
@@ -159,7 +159,10 @@ _PTX_LABEL = tokens(r"\$L_\w+")
 
 @rule("ptx.labels", "ptx")
 def ptx_labels(text: Text) -> Text:
-    """The numbers of generated labels (`$L__BB0_3`); branches to them are still compared."""
+    """The numbers of generated labels (`$L__BB0_3`).
+
+    They are numbered by first use, so where each branch goes is still compared.
+    """
     return text.rewrite(substitute(_PTX_LABEL, str(text), Renaming(lambda k: f"$L_{k}")))
 
 
@@ -170,7 +173,7 @@ _GCN_COMMENT = tokens(";.*")
 
 @rule("amdgcn.comments", "amdgcn")
 def gcn_comments(text: Text) -> Text:
-    """`;` comments and empty lines, which the assembler skips.
+    """`;` comments and empty lines. The assembler skips them.
 
     Register counts and occupancy in comments repeat what directives say, which are compared.
     """
@@ -181,7 +184,10 @@ def gcn_comments(text: Text) -> Text:
 
 @rule("amdgcn.ident", "amdgcn")
 def gcn_ident(text: Text) -> Text:
-    """`.ident`: the compiler's name and version, which end up in the `.comment` section."""
+    """`.ident`: the compiler's name and version.
+
+    The assembler writes them to the section `.comment`, which is not loaded.
+    """
     return text.keep(lambda line: not line.lstrip().startswith(".ident"))
 
 
@@ -210,7 +216,10 @@ _GCN_LABEL = tokens(r"\.L(?:BB[0-9]+_|tmp|func_begin|func_end)[0-9]+\b")
 
 @rule("amdgcn.labels", "amdgcn")
 def gcn_labels(text: Text) -> Text:
-    """The numbers of generated labels (`.LBB0_3`); branches to them are still compared."""
+    """The numbers of generated labels (`.LBB0_3`).
+
+    They are numbered by first use, so where each branch goes is still compared.
+    """
     return text.rewrite(substitute(_GCN_LABEL, str(text), Renaming(lambda k: f".L{k}")))
 
 

@@ -37,6 +37,31 @@ def source_filename(text: Text) -> Text:
     return text.keep(lambda line: not line.startswith("source_filename = "))
 
 
+# --- attribute groups ---------------------------------------------------------------------
+
+_GROUP = tokens(r"#[0-9]+")
+_GROUP_LINE = re.compile(r"attributes (#[0-9]+) = \{(.*)\}")
+
+
+@rule("llvm.attribute-groups", "llir")
+def attribute_groups(text: Text) -> Text:
+    """The numbers of attribute groups and the order of their definitions.
+
+    Each is renamed after its contents; the definitions stay in the text and are compared.
+    """
+    table: dict[str, str] = {}
+    heads, groups = [], []
+    for i, line in enumerate(text.lines):
+        match = _GROUP_LINE.fullmatch(line)
+        if match:
+            table[match[1]] = f"#attributes.{hashlib.sha256(match[2].encode()).hexdigest()[:12]}"
+            groups.append(i)
+        else:
+            heads.append(i)
+    text = text.rewrite(substitute(_GROUP, str(text), Known(table)))
+    return text.pick([*heads, *sorted(groups, key=lambda i: text.lines[i])])
+
+
 # --- metadata -----------------------------------------------------------------------------
 
 _NODE = tokens(r"![0-9]+")
@@ -145,29 +170,7 @@ def metadata_numbers(text: Text) -> Text:
     return text.pick([*heads, *(i for _, i in sorted(nodes))])
 
 
-# --- attribute groups, declarations, symbols ------------------------------------------------
-
-_GROUP = tokens(r"#[0-9]+")
-_GROUP_LINE = re.compile(r"attributes (#[0-9]+) = \{(.*)\}")
-
-
-@rule("llvm.attribute-groups", "llir")
-def attribute_groups(text: Text) -> Text:
-    """The numbers of attribute groups and the order of their definitions.
-
-    Each is renamed after its contents; the definitions stay in the text and are compared.
-    """
-    table: dict[str, str] = {}
-    heads, groups = [], []
-    for i, line in enumerate(text.lines):
-        match = _GROUP_LINE.fullmatch(line)
-        if match:
-            table[match[1]] = f"#{hashlib.sha256(match[2].encode()).hexdigest()[:12]}"
-            groups.append(i)
-        else:
-            heads.append(i)
-    text = text.rewrite(substitute(_GROUP, str(text), Known(table)))
-    return text.pick([*heads, *sorted(groups, key=lambda i: text.lines[i])])
+# --- declarations and symbols -------------------------------------------------------------
 
 
 @rule("llvm.declaration-order", "llir")

@@ -43,8 +43,10 @@ _RULER = re.compile(r"//-+ ")
 
 @rule("sass.debug-info", "sass")
 def debug_info(text: Text) -> Text:
-    """Line information (`//## File ...`) and the sections that `elf.debug-info` and
-    `elf.tkinfo` ignore."""
+    """Line information (`//## File ...`) and sections for debuggers and about ptxas.
+
+    They are the sections that `elf.debug-info` and `elf.tkinfo` ignore: none is loaded.
+    """
     kept, inside = [], False
     for i, line in enumerate(text.lines):
         if match := _SECTION.match(line):
@@ -76,7 +78,10 @@ _LABEL = tokens(r"\.L_(?:x_)?[0-9]+\b")
 
 @rule("sass.labels", "sass")
 def labels(text: Text) -> Text:
-    """The numbers of labels (`.L_x_3`), which nvdisasm makes up; they are numbered by first use."""
+    """The numbers of labels (`.L_x_3`), which nvdisasm makes up.
+
+    They are numbered by first use, so where each branch goes is still compared.
+    """
     return text.rewrite(substitute(_LABEL, str(text), Renaming(lambda k: f".L_{k}")))
 
 

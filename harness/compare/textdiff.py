@@ -94,6 +94,8 @@ class Difference:
         self._forward: dict[str, str] = {}
         self._backward: dict[str, str] = {}
         self.spans = tuple(_merge(self._wired(_align(self._left.erased, self._right.erased))))
+        for span in self.spans:
+            self._pair(span)
 
     def _wired(self, spans: list[Span]) -> Iterator[Span]:
         """``spans``, and lines aligned between them whose names do not correspond."""
@@ -123,6 +125,18 @@ class Difference:
             else:
                 forward[a], backward[b] = b, a
         return True
+
+    def _pair(self, span: Span) -> None:
+        """Let names that nothing is known about correspond, where lines were changed in place."""
+        if span.left_end - span.left_start != span.right_end - span.right_start:
+            return
+        for i in range(span.size):
+            left = self._left.names_of(span.left_start + i, span.left_start + i + 1)
+            right = self._right.names_of(span.right_start + i, span.right_start + i + 1)
+            if len(left) == len(right):
+                for a, b in zip(left, right, strict=True):
+                    if a not in self._forward and b not in self._backward:
+                        self._forward[a], self._backward[b] = b, a
 
     @property
     def size(self) -> int:

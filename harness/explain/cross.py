@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.compile import Worker, scratch, target_of
+from harness.compile import Worker, options_for, scratch, target_of
 from harness.explain.rewrites import candidates
 from harness.model import Case, PassStep
 from harness.record import Record
@@ -117,7 +117,7 @@ def _cross_once(worker: Worker, case: Case, text: str, rewrites: str, store: Sto
         request = {
             "job": "cross",
             "target": target_of(case),
-            "options": {**worker.controls.options, **case.options},
+            "options": options_for(worker, case),
         }
         ended = worker.run(request, folder)
         artifacts = {}

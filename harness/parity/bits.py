@@ -8,7 +8,7 @@ from harness.parity import formats
 from harness.parity.formats import Array, Format
 from harness.parity.result import Bits, Specials
 
-_BUCKETS = 64
+_BUCKETS = 65
 
 
 def compare(name: str, left: Array, right: Array, form: Format) -> Bits:

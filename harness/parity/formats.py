@@ -97,17 +97,20 @@ def encode(values: Floats, form: Format) -> Array:
 
 def decode(bits: Array, form: Format) -> Floats:
     """The exact float64 value of each element."""
-    if form.name in ("fp64", "fp32", "fp16"):
-        return bits.view(f"f{form.size}").astype(np.float64)
-    if form.name == "bf16":
-        return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    if form.floating:
+    if form.floating and form.size == 1:
         return _table(form)[bits]
-    return bits.astype(np.float64)
+    if form.name == "bf16":
+        bits = (bits.astype(np.uint32) << 16).view(np.float32)
+    elif form.floating:
+        bits = bits.view(f"f{form.size}")
+    with np.errstate(invalid="ignore"):  # widening a signalling NaN
+        return bits.astype(np.float64)
 
 
 def ordinal(bits: Array, form: Format) -> Array:
     """Integers in the order of the values, one apart for neighbours; both zeros are 0."""
+    if form.name == "u64":
+        return (bits ^ np.uint64(form.sign_mask)).view(np.int64)
     if not form.floating:
         return bits.astype(np.int64)
     magnitude = (bits & form.dtype.type(form.sign_mask - 1)).astype(np.int64)

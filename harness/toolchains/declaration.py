@@ -22,6 +22,8 @@ class Descriptor(Record, frozen=True):
 
     ``library`` is relative to site-packages; ``loads`` is the variable through which Triton
     finds it; ``module`` the name under which kernels import what it brings.
+    ``launch_options`` are compile options that the plugin turns into others when a kernel is
+    launched (the first element of the value, unless it is 1); see ``harness.compile``.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Descriptor(Record, frozen=True):
     passes: tuple[str, ...]
     ops: tuple[str, ...]
     dialects: tuple[str, ...]
+    launch_options: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Role(Record, frozen=True):

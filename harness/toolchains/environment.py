@@ -48,7 +48,8 @@ class Toolchain(msgspec.Struct, frozen=True):
     ``package`` is the folder of its ``triton`` package; ``overlays`` are folders laid over
     the environment; ``env`` is the whole environment of its processes. It must load the
     plugins of ``descriptors`` and have TLX compiled in if, and only if, ``builtin_tlx``.
-    ``origin`` says where it comes from.
+    ``origin`` says where it comes from. ``hooks`` are stage-hook plugins, Python files that
+    its workers load (see ``harness.worker.hooks``).
     """
 
     role: str
@@ -60,6 +61,7 @@ class Toolchain(msgspec.Struct, frozen=True):
     descriptors: tuple[Descriptor, ...] = ()
     overlays: tuple[Path, ...] = ()
     builtin_tlx: bool = False
+    hooks: tuple[Path, ...] = ()
 
 
 def ensure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import subprocess
@@ -61,7 +62,22 @@ def identify(toolchain: Toolchain) -> ToolchainIdentity:
             thing, f"importing triton ended with {_status(process.returncode)}: {words}", way_out
         )
     measured = {"role": toolchain.role, **json.loads(process.stdout)}
-    return msgspec.convert(measured, ToolchainIdentity)
+    identity = msgspec.convert(measured, ToolchainIdentity)
+    return _with_hooks(identity, toolchain) if toolchain.hooks else identity
+
+
+def _with_hooks(identity: ToolchainIdentity, toolchain: Toolchain) -> ToolchainIdentity:
+    """The identity of a toolchain to which stage-hook plugins were added."""
+    hashes = {
+        f"hook {path.name}": hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in toolchain.hooks
+    }
+    whole = json.dumps([identity.fingerprint, hashes])
+    return msgspec.structs.replace(
+        identity,
+        fingerprint=hashlib.sha256(whole.encode()).hexdigest(),
+        libraries={**identity.libraries, **hashes},
+    )
 
 
 def _status(code: int) -> str:

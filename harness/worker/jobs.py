@@ -66,11 +66,15 @@ def make_source(kernel: Any, case: dict[str, Any]) -> Any:
         )
     signature = {name: case["signature"].get(name, "constexpr") for name in kernel.arg_names}
     constexprs = {name: _decode(value) for name, value in case["constexprs"].items()}
-    attributes = {
-        (index,): [["tt.divisibility", 16]]
-        for index, name in enumerate(kernel.arg_names)
-        if name in case["divisible_by_16"]
-    }
+    hints = (
+        (["tt.divisibility", 16], case["divisible_by_16"]),
+        (["tt.pointer_range", 32], case.get("within_2gb", ())),
+    )
+    attributes: dict[tuple[int], list[list[Any]]] = {}
+    for hint, names in hints:
+        for index, name in enumerate(kernel.arg_names):
+            if name in names:
+                attributes.setdefault((index,), []).append(hint)
     return ASTSource(kernel, signature, constexprs, attributes)
 
 

@@ -8,6 +8,7 @@ own with limits on memory, time and disk; when it ends, whatever it started is k
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import resource
@@ -17,7 +18,7 @@ import sys
 import time
 from typing import Any
 
-from harness.worker import identity, jobs, stepping
+from harness.worker import hooks, identity, jobs, stepping
 
 HEAD, TAIL = 32 << 10, 32 << 10
 POLL = 0.25
@@ -227,20 +228,25 @@ class Server:
 
 
 def main(argv: list[str]) -> None:
-    """``argv``: the two file descriptors and the plugin descriptors as JSON."""
+    """``argv``: the two file descriptors, and JSON with ``descriptors`` of plugins whose
+    libraries must be proven loaded, and ``hooks``, the paths of stage-hook plugins."""
     requests, replies = int(argv[0]), int(argv[1])
-    descriptors = json.loads(argv[2])
+    given = json.loads(argv[2])
     for descriptor in (requests, replies):
         os.set_inheritable(descriptor, False)
     server = Server(requests, replies)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the harness decides when to stop
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    before = identity.before_import(descriptors)
+    before = identity.before_import(given["descriptors"])
     from triton._C import libtriton  # type: ignore[import-not-found]
 
     import triton.compiler  # type: ignore[import-not-found]  # noqa: F401  children start warm
 
-    after = identity.after_import(before, descriptors)
+    after = identity.after_import(before, given["descriptors"])
     stepping.install(libtriton)
+    if given["hooks"]:
+        for plugin in given["descriptors"]:  # what fills the hook slot must do so first
+            importlib.import_module(plugin["module"])
+        hooks.install(given["hooks"])
     server.reply({"ready": after})
     server.serve()

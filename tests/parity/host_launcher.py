@@ -138,7 +138,9 @@ class HostLauncher:
     def __init__(self) -> None:
         torch.set_num_threads(1)  # several of us share few cores
         self.device = torch.device("cpu")
-        self.info = Device("host", "cuda:90", "", "", str(torch.__version__), np.__version__, 0, 4096)
+        self.info = Device(
+            "host", "cuda:90", "", "", str(torch.__version__), np.__version__, 0, 4096
+        )
 
     def load(self, binary: bytes, metadata: LaunchMetadata) -> HostKernel:
         return HostKernel(binary, metadata)

@@ -117,7 +117,7 @@ def reference(
     t = product - lse
     e = dot * qk_scale * (np.abs(q) @ np.abs(k).swapaxes(1, 2))
     e += 2.0**-23 * (np.abs(product) + np.abs(lse))
-    p = np.exp2(np.minimum(t, 1000.0))
+    p = np.exp2(np.minimum(t, 200.0))  # beyond every 16-bit range, safe in float64
     if spec.constexprs["CAUSAL"]:
         p = np.where(np.tri(n, dtype=bool), p, 0.0)
     p_error = p * (np.expm1(np.minimum(e * np.log(2), 50.0)) + 2.0**-21)

@@ -91,8 +91,9 @@ def reference(
     ``e`` bounds the error of an exponent: the dot's 2D truncations of 2**-23 |q||k|, and a few
     roundings of t and of the running maximum. A weight is then off by a factor 2**e, by the
     roundings of exp2 and of the corrections, 2**-21 for each tile, and (in P V alone) by the
-    rounding of P to 16 bits. The normaliser has the error of its worst weight. Whatever the
-    weights, the output stays in the hull of V, but for those roundings.
+    rounding of P to 16 bits. The normaliser has the error of its worst weight, so its logarithm
+    that of the worst exponent. Whatever the weights, the output stays in the hull of V, but for
+    those roundings.
     """
     heads, n, d = problem["heads"], problem["n"], int(spec.constexprs["D"])
     q, k, v = (inputs[x].reshape(heads, n, d) for x in ("q_desc", "k_desc", "v_desc"))
@@ -110,7 +111,8 @@ def reference(
     total = weight.sum(axis=2, keepdims=True)
     weight /= total
 
-    relative = np.expm1(np.minimum(e * np.log(2), 50.0)) + (tiles + n * 2.0**-3) * 2.0**-21
+    roundings = (tiles + n * 2.0**-3) * 2.0**-21
+    relative = np.expm1(np.minimum(e * np.log(2), 50.0)) + roundings
     worst = relative.max(axis=2, keepdims=True)
     value = weight @ v
     bound = (weight * (relative + worst + unit + 2 * n * 2.0**-23)) @ np.abs(v)
@@ -119,7 +121,8 @@ def reference(
     bound = bound + unit * (np.abs(value) + bound) + tiny
 
     lse = (top + np.log2(total))[..., 0]
-    lse_bound = e.max(axis=2) + 2 * worst[..., 0] + 2.0**-21 * (np.abs(top[..., 0]) + np.abs(lse))
+    lse_bound = e.max(axis=2) + 2 * roundings
+    lse_bound += 2.0**-21 * (np.abs(top[..., 0]) + np.abs(lse))
     return {
         "o_desc": Expected(value, bound),
         "lse_ptr": Expected(lse, lse_bound + 2.0**-20),
