@@ -340,6 +340,21 @@ class LedgerProblem(Record, frozen=True):
     message: str
 
 
+class NameCoverage(Record, frozen=True):
+    """A public TLX name: how each side that has it calls it, and which cases use it.
+
+    ``targets`` are those on which a case that uses it compiled on at least one side;
+    ``failures`` has a side's own words where no case that uses it compiles there.
+    """
+
+    name: str
+    kind: str
+    signatures: dict[str, str]
+    cases: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    failures: dict[str, str] = {}
+
+
 class Run(Record, frozen=True):
     """One execution over a set of cases: the contents of ``run.json``."""
 
@@ -357,6 +372,7 @@ class Run(Record, frozen=True):
     ledger_problems: tuple[LedgerProblem, ...] = ()
     broken: tuple[str, ...] = ()
     void: str = ""
+    coverage: tuple[NameCoverage, ...] = ()
 
     def judgements(self) -> Iterator[tuple[CaseResult, Judgement]]:
         """Every judgement with its case, in run order."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from harness import coverage
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.model import RUN_VERSION, Case, CaseResult, Run, Status
@@ -66,6 +67,7 @@ def execute(
         else (),
         broken=tuple(broken),
         void=session.void,
+        coverage=coverage.measure(session.surfaces(), results) if not session.void else (),
     )
 
 

@@ -16,7 +16,7 @@ from types import ModuleType
 import filelock
 import msgspec
 
-from harness import checks, compare, explain, judge
+from harness import checks, compare, coverage, explain, judge
 from harness.compile import Limits, Worker, compile_case
 from harness.errors import HarnessError
 from harness.explanation import Explanation
@@ -33,6 +33,9 @@ from harness.model import (
 )
 from harness.store import Store, digest
 from harness.toolchains import Controls, Toolchain, identify, proof_problems, tools
+
+
+AGAIN = "-again"  # the name of a candidate that is meant to be the reference itself
 
 
 class Session:
@@ -81,7 +84,7 @@ class Session:
             for problem in proof_problems(self.identities[role], toolchain)
         ]
         prints = [identity.fingerprint for identity in self.identities.values()]
-        if len(set(prints)) < len(prints):
+        if len(set(prints)) < len(prints) and self.roles[1] != self.roles[0] + AGAIN:
             problems.append("both sides are the same toolchain (equal fingerprints)")
         return "; ".join(problems)
 
@@ -166,6 +169,15 @@ class Session:
                 self.close()
                 raise
         return [results[case.id] for case in cases if case.id in results]
+
+    def surfaces(self) -> dict[str, coverage.Surface]:
+        """Each side's public TLX names (see ``harness.coverage``)."""
+        return {
+            role: coverage.surface(
+                self._workers[role], self.identities[role].fingerprint, self.store
+            )
+            for role in self.roles
+        }
 
     def _compile(self, case: Case, role: str, again: bool = False) -> Compilation:
         fingerprint = self.identities[role].fingerprint

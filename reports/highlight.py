@@ -83,16 +83,12 @@ def panes(
         marks[0, a], marks[1, b] = changed(sides[0][a], sides[1][b])
     columns: list[list[Line | None]] = []
     for side, indices in enumerate(_rows(matched, len(sides[0]), len(sides[1]))):
-        tokens = _tokens(stage, sides[side])
         first = (left_line, right_line)[side]
-        columns.append(
-            [
-                Line(first + index if first else 0, _paint(tokens[index], marks.get((side, index), [])))
-                if index is not None
-                else None
-                for index in indices
-            ]
-        )
+        lines = [
+            Line(first + index if first else 0, _paint(pieces, marks.get((side, index), [])))
+            for index, pieces in enumerate(_tokens(stage, sides[side]))
+        ]
+        columns.append([None if index is None else lines[index] for index in indices])
     return Panes(
         tuple(columns[0]), tuple(columns[1]), len(left) - len(sides[0]), len(right) - len(sides[1])
     )

@@ -284,16 +284,14 @@ def _rungs(result: CaseResult) -> tuple[Rung, ...]:
     stages = [*result.case.target.stages, *(s for s in compared if s not in _ORDER)]
     if "sass" in compared:
         stages.insert(stages.index("cubin"), "sass")
-    return tuple(_rung(stage, compared.get(stage), judged.get(stage)) for stage in stages)
-
-
-def _rung(stage: str, comparison: Comparison | None, judgement: Judgement | None) -> Rung:
-    symbol, state = ".", "absent"
-    if comparison is not None and (
-        comparison.fingerprint or comparison.verdict is not Verdict.DIFFERENT
-    ):
-        symbol, state = _STATES[comparison.verdict]
-    return Rung(stage, symbol, state, comparison, judgement)
+    rungs = []
+    for stage in stages:
+        comparison = compared.get(stage)
+        artifact = "cubin" if stage == "sass" else stage
+        both = all(artifact in side.artifacts for side in result.compilations.values())
+        symbol, state = _STATES[comparison.verdict] if comparison and both else (".", "absent")
+        rungs.append(Rung(stage, symbol, state, comparison, judged.get(stage)))
+    return tuple(rungs)
 
 
 def _depth(result: CaseResult, rungs: Sequence[Rung]) -> Depth:
@@ -485,8 +483,10 @@ def _failures(cases: Sequence[CaseView]) -> tuple[Group, ...]:
                 key = (f"{compilation.outcome.value}({role})", where, plain[:80])
                 words.setdefault(key, text)
                 grouped[key].append(case)
-    return _groups((kind, place, hits, words[kind, place, plain])
-                   for (kind, place, plain), hits in grouped.items())
+    return _groups(
+        (kind, place, hits, words[kind, place, plain])
+        for (kind, place, plain), hits in grouped.items()
+    )
 
 
 def said(compilation: Compilation) -> str:

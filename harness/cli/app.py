@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from harness.cli import cases, explain, inspect, ledger, runs, toolchains
+from harness.cli import cases, coverage, explain, inspect, ledger, runs, toolchains
 from harness.errors import HarnessError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ for command in (
     explain.explain,
     explain.repro,
     ledger.expect,
+    coverage.coverage,
     runs.report,
     cases.new_kernel,
 ):

@@ -19,7 +19,7 @@ from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import Ledger
 from harness.model import CaseResult, Run
-from harness.session import Session
+from harness.session import AGAIN, Session
 from harness.store import Store
 from harness.toolchains import cache_root, controls, declared, ensure
 
@@ -115,14 +115,14 @@ def open_session(
             hooks=tuple(path.resolve() for path in hooks),
         )
     if reference.role == candidate.role:
-        candidate = msgspec.structs.replace(candidate, role=f"{candidate.role}-again")
+        candidate = msgspec.structs.replace(candidate, role=candidate.role + AGAIN)
     return Session(
         reference,
         candidate,
         store,
         open_ledger(corpus),
         lane,
-        controls(lane, {toolchain.role: toolchain for toolchain in (reference, candidate)}),
+        controls(lane, dict(zip(roles, (reference, candidate), strict=True))),
         fresh=fresh,
         explaining=explaining,
     )

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.compare import asm, elf, llvm, metadata, mlir, sass
+from harness.compare.elfview import byte_rows
 from harness.compare.locate import Disassemble, elf_hunks, limited, text_hunks
 from harness.compare.rules import Rule, apply_rules, rules_for, smallest_sufficient
 from harness.compare.text import NOTHING, CannotParse, Format, Text
@@ -200,7 +201,7 @@ def _raw(data: bytes) -> Text:
     try:
         return Text.decode(data)
     except CannotParse:
-        return Text.of("\n".join(data[i : i + 16].hex(" ") for i in range(0, len(data), 16)))
+        return byte_rows(data)
 
 
 def _raw_hunks(left: bytes, right: bytes) -> Iterator[Hunk]:

@@ -15,7 +15,6 @@ import re
 import struct
 from collections.abc import Iterator
 
-import msgspec
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
@@ -31,8 +30,7 @@ _EXECUTABLE_FLAG = 0x1
 _INFO_IS_SECTION = 0x40
 _TYPES = ("NOTYPE", "OBJECT", "FUNC", "SECTION", "FILE")
 _BINDINGS = ("LOCAL", "GLOBAL", "WEAK")
-# Contents that hold offsets into string tables or indices of symbols: described entry by
-# entry instead, and their bytes belong to the layout.
+_LOADED_FLAG = 0x2
 _INDEXED = ("SHT_STRTAB", "SHT_SYMTAB", "SHT_RELA")
 
 
@@ -51,6 +49,19 @@ class _Section:
     align: int
     entry_size: int
     data: bytes
+
+    @property
+    def loaded(self) -> bool:
+        """Does a loader map it?"""
+        return bool(self.flags & _LOADED_FLAG)
+
+    @property
+    def indexed(self) -> bool:
+        """Does it hold names, or offsets and indices into tables of the linker?
+
+        Such a section is described entry by entry, and its bytes belong to the layout.
+        """
+        return self.type in _INDEXED and not self.loaded
 
 
 @functools.lru_cache(maxsize=4)
@@ -90,6 +101,11 @@ def _open(data: bytes) -> ELFFile:
     return elf
 
 
+def section_bytes(data: bytes, name: str) -> bytes:
+    """The contents of a section in an ELF file that can be described; empty if it has none."""
+    return next((each.data for each in _sections(data) if each.name == name), b"")
+
+
 def describe(data: bytes) -> Text:
     """The description of an ELF file; raises CannotParse if it is damaged or is none."""
     try:
@@ -105,7 +121,7 @@ def describe(data: bytes) -> Text:
             *_symbols(sections),
             *_relocations(sections, names),
         ]
-    except (ELFError, struct.error, IndexError, UnicodeDecodeError) as error:
+    except (ELFError, struct.error, IndexError, ValueError, OverflowError) as error:
         raise CannotParse(f"a damaged ELF file: {error}") from error
     return Text.of("\n".join(lines))
 
@@ -124,7 +140,7 @@ def _layout(data: bytes, sections: tuple[_Section, ...]) -> bytes:
     covered = sorted(
         (each.offset, each.offset + len(each.data))
         for each in sections
-        if each.type not in _INDEXED and each.data
+        if each.data and not each.indexed
     )
     rest, start = [], 0
     for first, last in covered:
@@ -150,7 +166,7 @@ def _describe(
     section: _Section, sections: tuple[_Section, ...], symbols: list[str], cuda: bool
 ) -> str:
     line = f"section {section.name} type={section.type} flags={section.flags:#x}"
-    if section.type in _INDEXED:
+    if section.indexed:
         return line
     info = str(section.info)
     if section.flags & _INFO_IS_SECTION:
@@ -191,7 +207,7 @@ def _symbols(sections: tuple[_Section, ...]) -> Iterator[str]:
 
 def _relocations(sections: tuple[_Section, ...], symbols: list[str]) -> Iterator[str]:
     for section in sections:
-        if section.type == "SHT_RELA":
+        if section.type == "SHT_RELA" and section.indexed:
             for offset, info, addend in _RELOCATION.iter_unpack(section.data):
                 yield (
                     f"relocation {section.name} offset={offset:#x} type={info & 0xFFFFFFFF}"
@@ -240,12 +256,11 @@ def debug_info(text: Text) -> Text:
 
 
 _FLAGS = re.compile(r"section \S+ type=\S+ flags=(0x[0-9a-f]+)")
-_LOADED = 0x2
 
 
 def _is_loaded(line: str) -> bool:
     match = _FLAGS.match(line)
-    return match is not None and bool(int(match[1], 16) & _LOADED)
+    return match is not None and bool(int(match[1], 16) & _LOADED_FLAG)
 
 
 @rule("elf.tkinfo", *STAGES)
@@ -274,62 +289,6 @@ def private_symbols(text: Text) -> Text:
         return match[1] + names[match[2]] if match else line
 
     return text.each(renamed)
-
-
-# --- contents, for showing a difference ---------------------------------------------------
-
-_NOTE = struct.Struct("<III")
-_ATTRIBUTE = struct.Struct("<BBH")
-_WITH_PAYLOAD = 4
-
-
-def contents(data: bytes, name: str) -> Text:
-    """A section's contents to look at: attributes of `.nv.info*`, AMD's metadata as keys, rows
-    of 16 bytes (one SASS instruction) for the rest. The line number is the row, from 1."""
-    body = next((each.data for each in _sections(data) if each.name == name), b"")
-    rows = _attributes(body) if name.startswith(".nv.info") else []
-    if name == ".note":
-        rows = _amd_metadata(body)
-    rows = rows or [body[i : i + 16].hex(" ") for i in range(0, len(body), 16)]
-    return Text.of("\n".join(rows))
-
-
-def _attributes(body: bytes) -> list[str]:
-    """EIATTR records: format, attribute, then a value or a size and that many bytes."""
-    rows, at = [], 0
-    while at + _ATTRIBUTE.size <= len(body):
-        kind, attribute, value = _ATTRIBUTE.unpack_from(body, at)
-        at += _ATTRIBUTE.size
-        row = f"attribute {attribute:#04x} format {kind}:"
-        if kind == _WITH_PAYLOAD:
-            rows.append(f"{row} {body[at : at + value].hex(' ', 4)}")
-            at += value
-        else:
-            rows.append(f"{row} {value:#x}")
-    return rows
-
-
-def _amd_metadata(body: bytes) -> list[str]:
-    if len(body) < _NOTE.size:
-        return []
-    name_size, size, _ = _NOTE.unpack_from(body)
-    start = _NOTE.size + (name_size + 3 & ~3)
-    try:
-        record = msgspec.msgpack.decode(body[start : start + size])
-    except msgspec.DecodeError:
-        return []
-    return list(_flatten("", record))
-
-
-def _flatten(path: str, value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key in sorted(value):
-            yield from _flatten(f"{path}/{key}", value[key])
-    elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from _flatten(f"{path}/{i}", each)
-    else:
-        yield f"{path} = {value!r}"
 
 
 # --- reading ------------------------------------------------------------------------------

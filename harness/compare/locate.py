@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from harness.compare import elf, sass
+from harness.compare.elfview import byte_rows, rows
 from harness.compare.rules import apply_rules, rules_for
 from harness.compare.text import NOTHING, CannotParse, Text
 from harness.compare.textdiff import Difference
@@ -129,6 +130,11 @@ def _normal_sass(data: bytes, disassemble: Disassemble) -> Text:
 
 
 def _content_hunks(sides: tuple[bytes, bytes], name: str) -> Iterator[Hunk]:
-    forms = elf.contents(sides[0], name), elf.contents(sides[1], name)
+    forms = rows(sides[0], name), rows(sides[1], name)
+    if forms[0].lines == forms[1].lines:
+        forms = (
+            byte_rows(elf.section_bytes(sides[0], name)),
+            byte_rows(elf.section_bytes(sides[1], name)),
+        )
     difference = Difference(forms[0].lines, forms[1].lines, NOTHING)
     yield from text_hunks(forms, lambda lines: [name] * len(lines), difference)

@@ -15,7 +15,7 @@ import msgspec
 from harness.explain import roles
 from harness.explain.classes import arithmetic
 from harness.explain.lines import CUT, Line, is_listing, other_kinds, read, section_kind
-from harness.explain.pairs import BENIGN, SIGNIFICANT, UNCLEAR, Kind, change, differences
+from harness.explain.pairs import BENIGN, NUMBER, SIGNIFICANT, UNCLEAR, Kind, change, differences
 from harness.explain.roles import Role, role
 from harness.explain.statements import TEXTS, Statement
 from harness.model import Hunk
@@ -77,6 +77,7 @@ def _kinds(stage: str, hunk: Hunk, sides: tuple[str, str]) -> list[Kind]:
         return [Kind("debug info or comments", BENIGN)]
     if not any(cut) and [line.identity for line in left] == [line.identity for line in right]:
         return [_names_only(stage, left, right)]
+    only = Counter(map(_without_numbers, left)) == Counter(map(_without_numbers, right))
     left, right = _remaining(left, right)
     if not any(cut) and not left and not right:
         return [Kind("order only")]
@@ -96,7 +97,7 @@ def _kinds(stage: str, hunk: Hunk, sides: tuple[str, str]) -> list[Kind]:
     if any(cut):
         found = [kind for kind in found if not kind.number]
         found.append(Kind("large region, not shown whole"))
-    return _with_constants(found) or [Kind("labels or punctuation")]
+    return _with_constants(found, only) or [Kind("labels or punctuation")]
 
 
 def _names_only(stage: str, left: Sequence[Line], right: Sequence[Line]) -> Kind:
@@ -224,13 +225,17 @@ def _by_op(members: list[_Member]) -> dict[str, list[_Member]]:
     return found
 
 
-def _with_constants(kinds: list[Kind]) -> list[Kind]:
+def _without_numbers(line: Line) -> str:
+    return NUMBER.sub("0", line.text)
+
+
+def _with_constants(kinds: list[Kind], only: bool) -> list[Kind]:
     """The kinds, with those of numbers drawn together into one."""
     numbers = list(dict.fromkeys(kind.text for kind in kinds if kind.constant))
     rest = [kind for kind in kinds if not kind.constant]
     if numbers:
         some = ", ".join(numbers[:3]) + (", ..." if len(numbers) > 3 else "")
-        rest.append(Kind(f"constants {'differ' if rest else 'only'}: {some}"))
+        rest.append(Kind(f"constants {'only' if only else 'differ'}: {some}"))
     return rest
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -46,17 +47,21 @@ def differences(left: Statement, right: Statement) -> Iterator[Kind]:
 
 # --- assembly and LLVM IR -----------------------------------------------------------------
 
-_NUMBER = re.compile(r"(?<![\w.%$#@])-?(?:0[xXdDfF][0-9A-Fa-f]+|\d[\d.]*(?:e[+-]?\d+)?)U?\b")
+NUMBER = re.compile(r"(?<![\w.%$#@])-?(?:0[xXdDfF][0-9A-Fa-f]+|\d[\d.]*(?:e[+-]?\d+)?)U?\b")
 
 
 def _operands(left: Statement, right: Statement, before: str, after: str) -> Iterator[Kind]:
-    """Differences in numbers if the rest is the same, else in operands as a whole."""
-    if _NUMBER.sub("0", before) != _NUMBER.sub("0", after):
+    """Numbers that differ where the rest is the same, and whether values differ besides."""
+    if NUMBER.sub("0", before) != NUMBER.sub("0", after):
         yield Kind(f"operands differ: {left.family}", operands=True)
         return
-    for a, b in zip(_NUMBER.findall(before), _NUMBER.findall(after), strict=True):
+    for a, b in zip(NUMBER.findall(before), NUMBER.findall(after), strict=True):
         if a != b:
             yield Kind(change(a, b), constant=True)
+    if NUMBER.sub("0", left.rest) != NUMBER.sub("0", right.rest):
+        physical = left.language in ("gcn", "sass")
+        what = "register allocation" if physical else f"operands differ: {left.family}"
+        yield Kind(what, operands=True)
 
 
 # --- MLIR ---------------------------------------------------------------------------------
@@ -83,7 +88,8 @@ def _mlir(left: Statement, right: Statement) -> Iterator[Kind]:
     if types[0] != types[1]:
         pairs = zip_longest(*map(_TYPE.findall, types), fillvalue="")
         a, b = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
-        yield Kind(f"type differs: {change(_short(a), _short(b))}" if a != b else "types differ")
+        short = _short(a), _short(b)
+        yield Kind(f"type differs: {change(*(short if short[0] != short[1] else (a, b)))}")
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -154,9 +160,13 @@ def _closing(text: str, start: int) -> int:
 
 def layouts(left: list[str], right: list[str]) -> Iterator[Kind]:
     """Layouts (attributes of types) that differ, one kind for each pair."""
-    for a, b in dict.fromkeys(zip_longest(left, right, fillvalue="")):
-        if a != b:
-            yield Kind(f"layout differs: {_layout_change(a, b)}", SIGNIFICANT)
+    pairs: dict[tuple[str, str], None] = {}
+    for tag, i, j, k, m in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if tag != "equal":
+            pairs.update(dict.fromkeys(zip_longest(left[i:j], right[k:m], fillvalue="")))
+    for a, b in pairs:
+        significance = SIGNIFICANT if a and b else UNCLEAR
+        yield Kind(f"layout differs: {_layout_change(a, b)}", significance)
 
 
 _PARAMETER = re.compile(r"(\w+) = ((?:\[[^=]*\]|[^,=]+))(?=, \w+ = |\}>|$)")

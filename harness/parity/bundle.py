@@ -191,7 +191,7 @@ def write(path: Path, manifest: Manifest, objects: Mapping[str, bytes]) -> None:
     """
     text = msgspec.json.encode(manifest)
     members = {_MANIFEST: text, _MANIFEST_HASH: hashlib.sha256(text).hexdigest().encode()}
-    members |= {f"objects/{sha}": zlib.compress(objects[sha], 9) for sha in manifest.objects}
+    members |= {f"objects/{sha}": zlib.compress(objects[sha], 6) for sha in manifest.objects}
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -204,6 +204,7 @@ def write(path: Path, manifest: Manifest, objects: Mapping[str, bytes]) -> None:
                 info = tarfile.TarInfo(name)
                 info.size = len(data)
                 tar.addfile(info, io.BytesIO(data))
+        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except OSError as error:
         if temporary is not None:

@@ -7,7 +7,7 @@ import os
 import traceback
 from typing import Any, Callable
 
-from harness.worker import source, stepping
+from harness.worker import source, stepping, surface
 
 LAUNCH_METADATA = (
     "name",
@@ -138,6 +138,7 @@ JOBS: dict[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
     "compile": compile_case,
     "cross": cross,
     "graft": graft,
+    "surface": lambda request, folder: {"surface": surface.read()},
 }
 
 

@@ -201,7 +201,7 @@ class Server:
                 kill_tree(pid)
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
@@ -212,7 +212,8 @@ class Server:
             if ended.output.reader in self.selector.get_map():
                 self.selector.unregister(ended.output.reader)
             self.kill_orphans()
-            self.reply(ended.finish(status))
+            cpu = round(usage.ru_utime + usage.ru_stime, 4)
+            self.reply({**ended.finish(status), "cpu": cpu})
 
     def kill_orphans(self) -> None:
         """Kill what an ended child left behind: we are its subreaper, so it is now ours."""

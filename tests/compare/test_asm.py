@@ -84,16 +84,17 @@ def test_gcn_debug_information_does_not_matter(pair: Pair) -> None:
     text = pair("ring_copy@hip-gfx950", "amdgcn")[0].decode()
     equal("amdgcn", text, re.sub(r"(\.loc\s+1 )\d+", r"\g<1>99", text), "amdgcn.debug-info")
     bare = re.sub(r"(?m)^\t\.(loc|file|cfi_\w+)\b.*\n", "", text)
-    bare = re.sub(
-        r"(?ms)^\t\.section\t\.debug_.*?(?=^\t\.section\t\"?\.note|^\t\.amdgpu|\Z)", "", bare
+    section = r"(?ms)^\t\.section\t\.debug_.*?(?=^\t\.section\t\"?\.note|^\t\.amdgpu|\Z)"
+    assert verdict("amdgcn", text, re.sub(section, "\n", bare)) == (
+        Verdict.EQUIVALENT,
+        {"amdgcn.debug-info", "amdgcn.comments"},
     )
-    equal("amdgcn", text, bare, "amdgcn.debug-info")
 
 
 @pytest.mark.parametrize(
     ("case", "stage", "old", "new", "rule"),
     [
-        (PTX[0], "ptx", "// Begin function", "// The function", "ptx.comments"),
+        (PTX[0], "ptx", "-- Begin function", "-- The function", "ptx.comments"),
         (PTX[0], "ptx", ".version 8", ".version 9", "ptx.version"),
         (GCN[0], "amdgcn", "; NumVgprs: 9", "; NumVgprs: 8", "amdgcn.comments"),
     ],
@@ -102,7 +103,6 @@ def test_comments_and_versions_do_not_matter(
     pair: Pair, case: str, stage: str, old: str, new: str, rule: str
 ) -> None:
     text = pair(case, stage)[0].decode()
-    old = old if old in text else re.escape(old).replace("function", "function")
     assert old in text
     equal(stage, text, text.replace(old, new), rule)
 

@@ -31,6 +31,8 @@ TORCH = {
     "fp16": torch.float16,
     "bf16": torch.bfloat16,
     "fp32": torch.float32,
+    "fp8e4nv": torch.float8_e4m3fn,
+    "fp8e5": torch.float8_e5m2,
     "i8": torch.int8,
     "i16": torch.int16,
     "i32": torch.int32,

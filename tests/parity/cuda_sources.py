@@ -9,11 +9,12 @@ import importlib
 
 ARGUMENTS = "const float *x, float *y, int n, char *scratch, char *profile"
 ROW = "const float *in = x + (long)blockIdx.x * n; float *out = y + (long)blockIdx.x * n;"
+SYNC = 'asm volatile("barrier.cluster.arrive;\\nbarrier.cluster.wait;" ::: "memory");'
 EACH = "for (int i = threadIdx.x; i < n; i += 128)"
 
 RIGHT = {
     "right": f"{EACH} out[i] = in[i] + 1.0f;",
-    "otherwise": f"for (int i = n - 1 - threadIdx.x; i >= 0; i -= 128) out[i] = 1.0f + in[i];",
+    "otherwise": "for (int i = n - 1 - threadIdx.x; i >= 0; i -= 128) out[i] = 1.0f + in[i];",
     "shared": f"""
         extern __shared__ float big[];  // the last of 100 KiB
         float *last = big + 100 * 256 - 512;
@@ -30,15 +31,16 @@ RIGHT = {
         __shared__ float row[512];
         const float *its = x + (long)(blockIdx.x ^ 1) * n;
         {EACH} row[i] = its[i];
-        asm volatile("barrier.cluster.arrive.aligned;\\nbarrier.cluster.wait.aligned;" ::: "memory");
-        unsigned here = (unsigned)__cvta_generic_to_shared(row), there;
-        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"((blockIdx.x ^ 1) & 1));
+        {SYNC}
+        unsigned here = (unsigned)__cvta_generic_to_shared(row), other = (blockIdx.x ^ 1) & 1;
+        unsigned there;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(other));
         {EACH} {{
             float v;
             asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(there + 4 * i));
             out[i] = v + 1.0f;
         }}
-        asm volatile("barrier.cluster.arrive.aligned;\\nbarrier.cluster.wait.aligned;" ::: "memory");""",
+        {SYNC}""",
     "cooperative": f"""
         // A barrier of the whole grid: ends only if all CTAs run at the same time.
         __shared__ int all;
@@ -101,10 +103,13 @@ def compile_kernel(name: str, arch: str) -> bytes:
     return cubin
 
 
-def flip_an_instruction(cubin: bytes) -> bytes:
-    """Turn the ``FADD …, 1.0`` of a cubin into ``FMUL …, 1.0`` by one bit."""
+def flip_rounding(cubin: bytes) -> bytes:
+    """Turn every ``FADD ..., 1.0`` of a cubin into ``FADD.RM`` (rounding down), one bit each."""
     one, add = b"\x00\x00\x80\x3f", b"\x21\x74"
+    flipped = bytearray(cubin)
     for at in range(0, len(cubin) - 16, 16):
         if cubin[at : at + 2] == add and cubin[at + 4 : at + 8] == one:
-            return cubin[:at] + bytes([cubin[at] ^ 1]) + cubin[at + 1 :]
-    raise ValueError("no FADD of 1.0 in this cubin")
+            flipped[at + 9] ^= 1 << 6
+    if flipped == cubin:
+        raise ValueError("no FADD of 1.0 in this cubin")
+    return bytes(flipped)

@@ -44,14 +44,14 @@ KERNEL = Kernel("add_one", ("cuda:90",), (SPEC,), _launch, _reference)
 SOURCE = "def add_one(x_ptr, y_ptr, n, BLOCK: tl.constexpr):\n    pass\n"
 
 
-def make_case(name: str, spec: Spec = SPEC, source: str = SOURCE) -> Case:
+def make_case(name: str, spec: Spec = SPEC, source: str = SOURCE, arch: str = "90") -> Case:
     """A Case as the corpus would make it."""
     return Case(
-        id=f"family/{name}/{spec.name}@cuda:90",
+        id=f"family/{name}/{spec.name}@cuda:{arch}",
         kernel=f"family/{name}",
         family="family",
         spec=spec.name,
-        target=Target("cuda", "90"),
+        target=Target("cuda", arch),
         function="add_one",
         folder="",
         virtual_path="kernel.py",

@@ -103,3 +103,17 @@ def test_the_report_names_the_first_wrong_element() -> None:
     assert (found.wrong, found.first_index) == (2, (1, 2))
     assert found.first == "is 7, must be 6 within 0.5"
     assert (found.worst_error, found.worst_of_bound) == (pytest.approx(1), pytest.approx(2))
+
+
+def test_thinned_references_meet_every_row_and_column() -> None:
+    value = np.ones((512, 300))
+    kept, bound = truth.thin(value, np.full(value.shape, 0.5))
+    judged = ~np.isnan(bound)
+    assert judged.any(0).all()
+    assert judged.any(1).all()
+    assert 10_000 < judged.sum() <= 1 << 14
+    assert (kept[judged] == 1).all()
+    small = np.ones((8, 8))
+    assert truth.thin(small, small)[1] is small
+    exact = np.zeros((512, 300))
+    assert truth.thin(value, exact)[1] is exact

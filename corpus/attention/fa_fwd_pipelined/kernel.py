@@ -76,6 +76,10 @@ def fa_fwd_pipelined(
     tlx.barrier_wait(k_full[0], 0)
     scores = tlx.async_dot(q_tile[0], tlx.local_trans(k_ring[0]), zeros)
     scores = tlx.async_dot_wait(0, scores)
+    if tiles > NUM_BUFFERS:
+        row = head_row + NUM_BUFFERS * BLOCK_N
+        tlx.barrier_expect_bytes(k_full[0], tile_bytes)
+        tlx.async_descriptor_load(k_desc, k_ring[0], [row, 0], k_full[0])
     p, correction, row_max, row_sum = softmax_step(
         scores, row_max, row_sum, rows, 0, N, qk_scale, CAUSAL
     )
@@ -98,7 +102,7 @@ def fa_fwd_pipelined(
         acc = acc * correction[:, None]
         p = new_p.to(dtype)
 
-        # Both products of this step are done: V's tile and the next step's K are free.
+        # Both products of this step are done and have freed V's tile and K's next.
         if tile + 1 + NUM_BUFFERS < tiles:
             row = head_row + (tile + 1 + NUM_BUFFERS) * BLOCK_N
             tlx.barrier_expect_bytes(k_full[nxt], tile_bytes)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from harness.case import Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
 
 ROWS = 32
+FP8_TARGETS = ("cuda:90", "cuda:100", "hip:gfx950")
 
 
 def _spec(dtype: str, buffers: int, block: int, n: int, warps: int, stages: int = 3) -> Spec:
@@ -16,6 +17,7 @@ def _spec(dtype: str, buffers: int, block: int, n: int, warps: int, stages: int 
         # Rows of a multiple of 16 elements may be copied in wide vectors.
         divisible_by_16=("x_ptr", "y_ptr", "n") if n % 16 == 0 else ("x_ptr", "y_ptr"),
         options={"num_warps": warps, "num_stages": stages},
+        targets=FP8_TARGETS if dtype.startswith("fp8") else None,
         problem={"n": n},
     )
 
@@ -47,6 +49,7 @@ KERNEL = Kernel(
         _spec("fp32", 2, 128, 128 * 5 + 37, 4),
         _spec("fp16", 3, 256, 256 * 5 + 16, 4, stages=1),
         _spec("i8", 4, 512, 512 * 6 + 511, 8),
+        _spec("fp8e4nv", 2, 256, 256 * 4 + 99, 4),
         _spec("i32", 2, 64, 64 * 5 + 1, 2, stages=4),
     ],
     launch=launch,

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from harness.case import Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
 
+FP8_TARGETS = ("cuda:90", "cuda:100", "hip:gfx950")
+
 
 def _spec(dtype: str, block: tuple[int, int], rows: int, columns: int, warps: int) -> Spec:
     sizes = {"rows": rows, "columns": columns}
@@ -18,6 +20,7 @@ def _spec(dtype: str, block: tuple[int, int], rows: int, columns: int, warps: in
             *(name for name, size in sizes.items() if size % 16 == 0),
         ),
         options={"num_warps": warps},
+        targets=FP8_TARGETS if dtype.startswith("fp8") else None,
         problem=sizes,
         speed={"rows": 4096, "columns": 4096},
     )
@@ -56,6 +59,7 @@ KERNEL = Kernel(
         _spec("fp32", (32, 64), 101, 203, 4),
         _spec("bf16", (128, 32), 272, 77, 8),
         _spec("i8", (64, 128), 144, 400, 4),
+        _spec("fp8e5", (64, 64), 130, 192, 4),
     ],
     launch=launch,
     reference=reference,
