@@ -146,7 +146,9 @@ class Kernel:
     """A kernel of the corpus.
 
     ``function`` is the ``@triton.jit`` function's name in ``kernel.py``. ``targets`` are the
-    targets it is meant for, e.g. ``("cuda:90", "hip:gfx950")``. ``launch(spec, problem)`` and
+    targets it is meant for, e.g. ``("cuda:90", "hip:gfx950")``; where ``primary`` names some of
+    them, every specialisation is compiled for those and only the first one for the others (a
+    Spec's own ``targets`` overrule both). ``launch(spec, problem)`` and
     ``reference(spec, problem, inputs)`` make it runnable: ``inputs`` maps each Input argument
     to float64 values already rounded to its dtype (integers come as exact float64), and the
     result maps each Output to an :class:`Expected`. ``expect="refuse"`` marks a kernel written
@@ -160,6 +162,13 @@ class Kernel:
     reference: ReferenceFunction | None = None
     expect: Literal["compile", "refuse"] = "compile"
     baseline: bool = False
+    primary: Sequence[str] = ()
+
+    def targets_of(self, spec: Spec) -> Sequence[str]:
+        """The targets for which a specialisation of this kernel is compiled."""
+        if spec.targets is not None:
+            return spec.targets
+        return self.targets if spec is self.specs[0] or not self.primary else self.primary
 
     def __post_init__(self) -> None:
         names = [spec.name for spec in self.specs]
@@ -168,5 +177,7 @@ class Kernel:
             raise ValueError(f"specialisation names repeat: {repeated}")
         if not names:
             raise ValueError("a kernel needs at least one Spec")
+        if not set(self.primary) <= set(self.targets):
+            raise ValueError(f"primary {list(self.primary)} is not among the targets")
         if not self.targets:
             raise ValueError("a kernel needs at least one target")

@@ -31,6 +31,7 @@ from harness.toolchains import Controls, Toolchain
 
 CAPTURE_VERSION = 2
 START_TIMEOUT = 120.0
+TLX = "triton.language.extra.tlx"
 ROOT = Path(__file__).resolve().parent.parent
 _LACKS = re.compile(r"module '(triton|utlx|tlx)[\w.]*' has no attribute")
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from harness.worker.server import main;"
@@ -46,12 +47,22 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Worker:
-    """A running worker of one toolchain; started on first use, restarted if it dies."""
+    """A running worker of one toolchain; started on first use, restarted if it dies.
 
-    def __init__(self, toolchain: Toolchain, controls: Controls, limits: Limits = Limits()) -> None:
+    ``plain`` workers leave TLX alone until a kernel imports it: for kernels that do not.
+    """
+
+    def __init__(
+        self,
+        toolchain: Toolchain,
+        controls: Controls,
+        limits: Limits | None = None,
+        plain: bool = False,
+    ) -> None:
         self.toolchain = toolchain
         self.controls = controls
-        self.limits = limits
+        self.limits = limits or Limits()
+        self.plain = plain
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting: dict[int, Future[dict[str, Any]]] = {}
@@ -119,6 +130,7 @@ class Worker:
         arguments = [str(request_reader), str(reply_writer)]
         given = {
             "descriptors": msgspec.to_builtins(self.toolchain.descriptors),
+            "preload": [] if self.plain and not self.toolchain.hooks else [TLX],
             "hooks": [str(path) for path in self.toolchain.hooks],
         }
         arguments.append(json.dumps(given))

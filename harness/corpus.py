@@ -161,7 +161,7 @@ def _cases(root: Path, folder: Path, kernel: Kernel) -> Iterable[tuple[Case, Spe
     name = folder.relative_to(root).as_posix() if folder != root else folder.name
     source = (folder / "kernel.py").read_text()
     for spec in kernel.specs:
-        for target in spec.targets or kernel.targets:
+        for target in kernel.targets_of(spec):
             case = {
                 "id": f"{name}/{spec.name}@{target}",
                 "kernel": name,

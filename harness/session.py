@@ -67,7 +67,9 @@ class Session:
         self.fresh = fresh
         self.explaining = explaining
         self._workers = {
-            t.role: Worker(t, controls, limits or Limits()) for t in (reference, candidate)
+            (toolchain.role, plain): Worker(toolchain, controls, limits, plain)
+            for toolchain in (reference, candidate)
+            for plain in (False, True)
         }
 
     @cached_property
@@ -174,7 +176,7 @@ class Session:
         """Each side's public TLX names (see ``harness.coverage``)."""
         return {
             role: coverage.surface(
-                self._workers[role], self.identities[role].fingerprint, self.store
+                self._workers[role, False], self.identities[role].fingerprint, self.store
             )
             for role in self.roles
         }
@@ -182,7 +184,12 @@ class Session:
     def _compile(self, case: Case, role: str, again: bool = False) -> Compilation:
         fingerprint = self.identities[role].fingerprint
         return compile_case(
-            self._workers[role], case, fingerprint, self.store, again=again, fresh=self.fresh
+            self._workers[role, case.baseline],
+            case,
+            fingerprint,
+            self.store,
+            again=again,
+            fresh=self.fresh,
         )
 
     def _compare(
@@ -252,7 +259,7 @@ class Session:
         if known is not None and not self.fresh:
             return known
         sides = [
-            (self._workers[c.role], self.identities[c.role].fingerprint, c)
+            (self._workers[c.role, case.baseline], self.identities[c.role].fingerprint, c)
             for c in (reference, candidate)
         ]
         found = explain.explain(

@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import functools
 import hashlib
+import itertools
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ import jinja2
 from markupsafe import Markup
 
 from harness.explanation import AlignedPass, Count, Crossing, Resources
-from harness.model import Case, Hunk, Status
+from harness.model import Case, Comparison, Hunk, Status
 from reports import charts, highlight
 from reports.files import Links
 from reports.view import (
@@ -24,7 +25,6 @@ from reports.view import (
     LADDER,
     CaseView,
     KernelView,
-    Rung,
     RunView,
     distributions,
     said,
@@ -91,7 +91,8 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
     """A kernel's page: all its cases, those that matter most in full if not all have room."""
     template = _environment().get_template("case.html.j2")
     row = _environment().get_template("row.html.j2")
-    plan = _plan(kernel.cases)
+    priority = sorted(kernel.cases, key=_urgency)
+    diffs = _diffs(view, priority, links)
 
     def render(case: CaseView, full: bool) -> str:
         return template.render(
@@ -99,7 +100,7 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
             case=case,
             full=full,
             open=case.status in ALARMS or len(kernel.cases) == 1,
-            diffs=_diffs(view, case, links, plan) if full else (),
+            diffs=diffs[case.id] if full else (),
             links=links,
             root="../",
         )
@@ -109,20 +110,21 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
         case.id: row.render(case=case, link=f"#{case.slug}", name=case.result.case.spec)
         for case in kernel.cases
     }
-    size = sum(len(text.encode()) for text in (*bodies.values(), *rows.values()))
-    least = sorted(kernel.cases, key=_urgency, reverse=True)
-    brief = 0
-    for case in least:
-        if size > CASES_LIMIT:
-            size -= len(bodies[case.id].encode())
-            bodies[case.id] = render(case, full=False)
-            size += len(bodies[case.id].encode())
-            brief += 1
-    missing = 0
-    for case in least:
-        if size > CASES_LIMIT:
-            size -= len(bodies.pop(case.id).encode()) + len(rows.pop(case.id).encode())
-            missing += 1
+    brief = missing = 0
+    room = CASES_LIMIT - sum(len(text.encode()) for text in (*bodies.values(), *rows.values()))
+    for _, group in itertools.groupby(reversed(priority), key=_urgency):
+        cases = list(group)
+        # All of a status in brief before any of it is left out, and before a worse one is cut.
+        for case in cases:
+            if room < 0:
+                room += len(bodies[case.id].encode())
+                bodies[case.id] = render(case, full=False)
+                room -= len(bodies[case.id].encode())
+                brief += 1
+        for case in cases:
+            if room < 0:
+                room += len(bodies.pop(case.id).encode()) + len(rows.pop(case.id).encode())
+                missing += 1
     source = kernel.cases[0].result.case.source
     return _page(
         "kernel.html.j2",
@@ -141,73 +143,86 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
 # --- hunks --------------------------------------------------------------------------------
 
 
+def _diffs(
+    view: RunView, cases: Sequence[CaseView], links: Links
+) -> dict[str, tuple[StageDiff, ...]]:
+    """For each case the stages that differ, the most urgent cases first to be given room.
+
+    ``cases`` come most urgent first. A stage may use an eighth of what room is left, so that no
+    single one takes it all.
+    """
+    plan = _plan(cases)
+    room = HUNK_BYTES
+    found: dict[str, tuple[StageDiff, ...]] = {}
+    for case in cases:
+        stages = []
+        for rung in case.rungs:
+            if rung.comparison is not None and rung.comparison.hunks:
+                planned = plan.get((case.id, rung.stage), 0)
+                shown = _shown(view, rung.stage, rung.comparison, planned, room // 8)
+                room -= sum(len(html.encode()) for html in shown)
+                stages.append(_stage_diff(view, case, rung.comparison, shown, links))
+        found[case.id] = tuple(stages)
+    return found
+
+
 def _plan(cases: Sequence[CaseView]) -> dict[tuple[str, str], int]:
-    """How many hunks a page shows of each (case, stage) that differs.
+    """How many hunks of each (case, stage) to show, HUNK_COUNT in all.
 
     The first stage of a case that differs may show twice as many as those that follow from it.
     """
-    wanted = [
-        (case.id, rung.stage, len(rung.comparison.hunks), 2 if first else 1)
-        for case in cases
-        for first, rung in _differing(case)
-        if rung.comparison is not None
-    ]
+    wanted: list[tuple[str, str, int, int]] = []
+    for case in cases:
+        weight = 2
+        for rung in case.rungs:
+            if rung.comparison is not None and rung.comparison.hunks:
+                wanted.append((case.id, rung.stage, len(rung.comparison.hunks), weight))
+                weight = 1
     most = HUNKS_OF_STAGE
     while most > 1 and sum(min(n, weight * most) for *_, n, weight in wanted) > HUNK_COUNT:
         most -= 1
-    return {(case, stage): min(n, weight * most) for case, stage, n, weight in wanted}
+    plan = {}
+    left = HUNK_COUNT
+    for case_id, stage, n, weight in wanted:
+        plan[case_id, stage] = min(n, weight * most, left)
+        left -= plan[case_id, stage]
+    return plan
 
 
-def _differing(case: CaseView) -> list[tuple[bool, Rung]]:
-    """The rungs that have hunks, each with whether it is the first."""
-    rungs = [rung for rung in case.rungs if rung.comparison is not None and rung.comparison.hunks]
-    return [(index == 0, rung) for index, rung in enumerate(rungs)]
-
-
-def _diffs(
-    view: RunView, case: CaseView, links: Links, plan: Mapping[tuple[str, str], int]
-) -> tuple[StageDiff, ...]:
-    """The stages that differ, each with the hunks planned for it that fit its part of the page."""
+def _shown(view: RunView, stage: str, comparison: Comparison, most: int, room: int) -> list[Markup]:
+    """The first ``most`` hunks, rendered, as far as ``room`` bytes go."""
     template = _environment().get_template("hunk.html.j2")
-    found = []
-    for rung in case.rungs:
-        comparison = rung.comparison
-        planned = plan.get((case.id, rung.stage), 0)
-        if comparison is None or not planned:
-            continue
-        classes = [_class(hunk) for hunk in comparison.hunks]
-        ordered = _ordered(comparison.hunks)
-        shown: list[Markup] = []
-        room = HUNK_BYTES * planned // sum(plan.values())
-        for hunk in ordered[:planned]:
-            sides = (rung.stage, hunk.left, hunk.right, hunk.left_line, hunk.right_line)
-            html = template.render(
-                hunk=hunk,
-                significance=_class(hunk),
-                stage=rung.stage,
-                panes=highlight.panes(*sides),
-                view=view,
-            )
-            room -= len(html.encode())
-            if room < 0:
-                break
-            shown.append(Markup(html))
-        found.append(
-            StageDiff(
-                stage=rung.stage,
-                html=tuple(shown),
-                shown=len(shown),
-                kept=len(comparison.hunks),
-                total=max(comparison.hunks_total, len(comparison.hunks)),
-                significance=tuple(
-                    (name, classes.count(name)) for name in _SIGNIFICANCE if name in classes
-                ),
-                kinds=tuple(Counter(hunk.kind for hunk in comparison.hunks).most_common()),
-                left=links.get((case.id, view.run.reference, rung.stage), ""),
-                right=links.get((case.id, view.run.candidate, rung.stage), ""),
-            )
+    shown: list[Markup] = []
+    for hunk in _ordered(comparison.hunks)[:most]:
+        html = template.render(
+            hunk=hunk,
+            significance=_class(hunk),
+            stage=stage,
+            panes=highlight.panes(stage, hunk.left, hunk.right, hunk.left_line, hunk.right_line),
+            view=view,
         )
-    return tuple(found)
+        room -= len(html.encode())
+        if room < 0:
+            break
+        shown.append(Markup(html))
+    return shown
+
+
+def _stage_diff(
+    view: RunView, case: CaseView, comparison: Comparison, shown: Sequence[Markup], links: Links
+) -> StageDiff:
+    classes = Counter(_class(hunk) for hunk in comparison.hunks)
+    return StageDiff(
+        stage=comparison.stage,
+        html=tuple(shown),
+        shown=len(shown),
+        kept=len(comparison.hunks),
+        total=max(comparison.hunks_total, len(comparison.hunks)),
+        significance=tuple((name, classes[name]) for name in _SIGNIFICANCE if classes[name]),
+        kinds=tuple(Counter(hunk.kind for hunk in comparison.hunks).most_common()),
+        left=links.get((case.id, view.run.reference, comparison.stage), ""),
+        right=links.get((case.id, view.run.candidate, comparison.stage), ""),
+    )
 
 
 def _ordered(hunks: Sequence[Hunk]) -> list[Hunk]:

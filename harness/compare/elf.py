@@ -24,14 +24,14 @@ from harness.compare.text import NOTHING, CannotParse, Format, Renaming, Text
 STAGES = ("cubin", "hsaco")
 
 _SYMBOL = struct.Struct("<IBBHQQ")
-_RELOCATION = struct.Struct("<QQq")
 _OS_ABI = 7
 _EXECUTABLE_FLAG = 0x1
 _INFO_IS_SECTION = 0x40
 _TYPES = ("NOTYPE", "OBJECT", "FUNC", "SECTION", "FILE")
 _BINDINGS = ("LOCAL", "GLOBAL", "WEAK")
 _LOADED_FLAG = 0x2
-_INDEXED = ("SHT_STRTAB", "SHT_SYMTAB", "SHT_RELA")
+_RELOCATIONS = {"SHT_REL": struct.Struct("<QQ"), "SHT_RELA": struct.Struct("<QQq")}
+_INDEXED = ("SHT_STRTAB", "SHT_SYMTAB", *_RELOCATIONS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +49,11 @@ class _Section:
     align: int
     entry_size: int
     data: bytes
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where its contents start and end in the file."""
+        return self.offset, self.offset + len(self.data)
 
     @property
     def loaded(self) -> bool:
@@ -116,7 +121,7 @@ def describe(data: bytes) -> Text:
         lines = [
             _header(elf, data),
             f"layout sha256={_sha(_layout(data, sections))}",
-            *_segments(elf, data),
+            *_segments(elf, data, sections),
             *(_describe(each, sections, names, cuda) for each in sections[1:]),
             *_symbols(sections),
             *_relocations(sections, names),
@@ -137,28 +142,41 @@ def _header(elf: ELFFile, data: bytes) -> str:
 
 def _layout(data: bytes, sections: tuple[_Section, ...]) -> bytes:
     """All bytes that are not in a section whose contents have a line of their own."""
-    covered = sorted(
-        (each.offset, each.offset + len(each.data))
-        for each in sections
-        if each.data and not each.indexed
-    )
-    rest, start = [], 0
-    for first, last in covered:
-        rest.append(data[start:first])
+    return _between(data, 0, len(data), [each.place for each in sections if not each.indexed])
+
+
+def _between(data: bytes, start: int, end: int, covered: list[tuple[int, int]]) -> bytes:
+    """The bytes of ``data[start:end]`` that lie in none of the ``covered`` ranges."""
+    rest = []
+    for first, last in sorted(covered):
+        rest.append(data[start : min(first, end)])
         start = max(start, last)
-    return b"".join([*rest, data[start:]])
+    return b"".join([*rest, data[start:end]])
 
 
-def _segments(elf: ELFFile, data: bytes) -> Iterator[str]:
+def _segments(elf: ELFFile, data: bytes, sections: tuple[_Section, ...]) -> Iterator[str]:
+    """What a loader maps: which sections, how, and how many zero bytes after them.
+
+    Sizes in the file depend on padding. Padding is zero in an executable segment, or shown.
+    """
+    head = elf.header
+    tables = [
+        (0, head.e_ehsize),
+        (head.e_phoff, head.e_phoff + head.e_phnum * head.e_phentsize),
+        (head.e_shoff, head.e_shoff + head.e_shnum * head.e_shentsize),
+    ]
     for segment in elf.iter_segments():
-        head = segment.header
+        part = segment.header
+        start, end = part.p_offset, part.p_offset + part.p_filesz
+        held = [each for each in sections if each.data and start <= each.offset < end]
         line = (
-            f"segment {head.p_type} flags={head.p_flags} address={head.p_vaddr:#x}"
-            f" filesize={head.p_filesz} memsize={head.p_memsz} align={head.p_align}"
+            f"segment {part.p_type} flags={part.p_flags} address={part.p_vaddr:#x}"
+            f" zeros={part.p_memsz - part.p_filesz} align={part.p_align}"
+            f" sections={','.join(each.name for each in held)}"
         )
-        if head.p_flags & _EXECUTABLE_FLAG:
-            contents = data[head.p_offset : head.p_offset + head.p_filesz]
-            line += f" sha256={_sha(contents)}"
+        padding = _between(data, start, end, [*tables, *(each.place for each in held)])
+        if part.p_flags & _EXECUTABLE_FLAG and padding.strip(b"\0"):
+            line += f" padding={_sha(padding)}"
         yield line
 
 
@@ -166,12 +184,12 @@ def _describe(
     section: _Section, sections: tuple[_Section, ...], symbols: list[str], cuda: bool
 ) -> str:
     line = f"section {section.name} type={section.type} flags={section.flags:#x}"
-    if section.indexed:
-        return line
     info = str(section.info)
-    if section.flags & _INFO_IS_SECTION:
+    if section.flags & _INFO_IS_SECTION or section.type in _RELOCATIONS:
         info = sections[section.info].name
-    elif cuda and section.name.startswith(".text."):
+    if section.indexed:
+        return f"{line} info={info}" if section.type in _RELOCATIONS else line
+    if cuda and section.name.startswith(".text."):
         info = f"{section.info >> 24}:{symbols[section.info & 0xFFFFFF]}"
     return (
         f"{line} address={section.address:#x} size={section.size}"
@@ -207,8 +225,8 @@ def _symbols(sections: tuple[_Section, ...]) -> Iterator[str]:
 
 def _relocations(sections: tuple[_Section, ...], symbols: list[str]) -> Iterator[str]:
     for section in sections:
-        if section.type == "SHT_RELA" and section.indexed:
-            for offset, info, addend in _RELOCATION.iter_unpack(section.data):
+        if section.type in _RELOCATIONS and section.indexed:
+            for offset, info, *addend in _RELOCATIONS[section.type].iter_unpack(section.data):
                 yield (
                     f"relocation {section.name} offset={offset:#x} type={info & 0xFFFFFFFF}"
                     f" symbol={symbols[info >> 32]} addend={addend}"
@@ -230,8 +248,8 @@ def _sha(data: bytes) -> str:
 def layout(text: Text) -> Text:
     """Offsets of sections, string tables, the order of bytes in the file, and padding.
 
-    They follow from the sizes and names of sections and symbols. What a loader maps (sizes,
-    addresses, flags, and the contents of every executable segment) is compared apart.
+    They follow from the sizes and names of sections and symbols. What a loader maps (sections,
+    addresses, flags, and padding of executable segments that is not zero) is compared apart.
     """
     return text.keep(lambda line: not line.startswith("layout "))
 

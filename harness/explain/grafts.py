@@ -33,13 +33,18 @@ def graft_all(
 ) -> Grafts:
     """Run each side's passes on the other side's IR, for every row that both sides run.
 
-    Where both sides gave a pass the same IR, their outputs are compared as they are. A row
+    A pass that changed nothing on either side is idle here, and shows nothing. Where both
+    sides gave a pass the same IR, their outputs are compared as they are. A row
     differs only if the pass, run on its own side's IR in the same way, gives what it gave in
     the compilation; otherwise the graft is no evidence.
     """
     traces = left[2].trace, right[2].trace
     runs: dict[str, list[tuple[str, PassStep, str]]] = {"left": [], "right": []}
-    pairs = _pairs(rows)
+    pairs = {
+        number: pair
+        for number, pair in _pairs(rows).items()
+        if any(_acts(trace, at) for trace, at in zip(traces, pair, strict=True))
+    }
     for number, (at_left, at_right) in pairs.items():
         sources = traces[0][at_left - 1].sha256, traces[1][at_right - 1].sha256
         steps = traces[0][at_left], traces[1][at_right]
@@ -54,7 +59,7 @@ def graft_all(
         name: graft(side[0], side[1], case, runs[name], store)
         for name, side in (("left", left), ("right", right))
     }
-    judged = list(rows)
+    judged = [_idle(row, traces) for row in rows]
     found = []
     outputs = dict[int, tuple[str, str]]()
     for number, (at_left, at_right) in pairs.items():
@@ -91,6 +96,21 @@ def same_ir(stage: str, pair: tuple[str, str], read: Read) -> bool | None:
     if texts[0] is None or texts[1] is None:
         return None
     return difference_size(stage, texts[0], texts[1]) == 0
+
+
+def _acts(trace: Sequence[PassStep], at: int) -> bool:
+    return trace[at].sha256 != trace[at - 1].sha256
+
+
+def _idle(
+    row: AlignedPass, traces: tuple[Sequence[PassStep], Sequence[PassStep]]
+) -> AlignedPass:
+    """The row, marked if its pass changed nothing on any side that runs it."""
+    ran = [
+        (trace, at) for trace, at in zip(traces, (row.left, row.right), strict=True) if at
+    ]
+    idle = bool(ran) and not any(_acts(trace, at) for trace, at in ran)
+    return msgspec.structs.replace(row, behaviour="idle") if idle else row
 
 
 def _pairs(rows: Sequence[AlignedPass]) -> dict[int, tuple[int, int]]:

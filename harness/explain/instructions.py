@@ -31,8 +31,8 @@ _SASS = (
               r"|D(?:ADD|MUL|FMA|SETP)|MUFU"),
     ("move", r"MOV|IMAD\.MOV|CS2R|S2R|S2UR|R2UR|P2R|R2P|LDC|LDCU|PRMT|SEL|MOVM"),
     ("warp", r"SHFL|VOTEU?|REDUX|CREDUX|ELECT|MATCH"),
-    ("integer", r"IADD\w*|IMAD|LEA|SHF|LOP3|PLOP3|ISETP|IABS|SGXT|BMSK|VIADD\w*|VIMNMX|IMNMX|POPC|FLO"
-                r"|BREV|IDP|SHL|SHR|R2B"),
+    ("integer", r"IADD\w*|IMAD|LEA|SHF|LOP3|PLOP3|ISETP|IABS|SGXT|BMSK|VIADD\w*|VIMNMX|IMNMX|POPC"
+                r"|FLO|BREV|IDP|SHL|SHR|R2B"),
 )  # fmt: skip
 _GCN = (
     ("mma", r"v_s?mfmac?_\w+|v_wmma_\w+"),

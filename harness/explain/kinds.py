@@ -6,17 +6,25 @@ benign is only what never reaches the GPU; everything else is unclear.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness.explain import roles
+from harness.explain import role as tables
 from harness.explain.classes import arithmetic
-from harness.explain.lines import CUT, Line, is_listing, other_kinds, read, section_kind
+from harness.explain.lines import (
+    CUT,
+    Line,
+    is_listing,
+    metadata_kinds,
+    other_kinds,
+    read,
+    section_kind,
+)
 from harness.explain.pairs import BENIGN, NUMBER, SIGNIFICANT, UNCLEAR, Kind, change, differences
-from harness.explain.roles import Role, role
+from harness.explain.role import Role
+from harness.explain.roles import role
 from harness.explain.statements import TEXTS, Statement
 from harness.model import Hunk
 
@@ -24,15 +32,15 @@ SEPARATOR = "; "
 _MOST = 6
 _RANK = (SIGNIFICANT, UNCLEAR, BENIGN)
 _TITLES = {
-    roles.WAITS: "wait depth",
-    roles.BARRIERS: "barrier scope/semantics:",
-    roles.FENCES: "barrier scope/semantics:",
-    roles.WARPS: "register request",
-    roles.SHARED: "vector width",
-    roles.GLOBAL: "vector width",
-    roles.MMA: "mma shape/instruction:",
-    roles.COPIES: "async copy differs:",
-    roles.PROGRAM: "program id register:",
+    tables.WAITS: "wait depth",
+    tables.BARRIERS: "barrier scope/semantics:",
+    tables.FENCES: "barrier scope/semantics:",
+    tables.WARPS: "register request",
+    tables.SHARED: "vector width",
+    tables.GLOBAL: "vector width",
+    tables.MMA: "mma shape/instruction:",
+    tables.COPIES: "async copy differs:",
+    tables.PROGRAM: "program id register:",
 }
 
 
@@ -69,8 +77,10 @@ def _kinds(stage: str, hunk: Hunk, sides: tuple[str, str]) -> list[Kind]:
         return [section_kind(hunk)]
     if stage == "cubin":
         stage = "sass"
+    if stage == "metadata":
+        return metadata_kinds(hunk)
     if stage not in TEXTS:
-        return [Kind("launch metadata" if stage == "metadata" else "text")]
+        return [Kind("text")]
     left, right = (read(stage, lines, hunk.region) for lines in (hunk.left, hunk.right))
     cut = [any(line.startswith(CUT) for line in lines) for lines in (hunk.left, hunk.right)]
     if not left and not right:
@@ -141,9 +151,7 @@ def _groups(lines: list[Line]) -> dict[str, list[_Member]]:
     return found
 
 
-def _group(
-    left: list[_Member], right: list[_Member], sides: tuple[str, str]
-) -> Iterator[Kind]:
+def _group(left: list[_Member], right: list[_Member], sides: tuple[str, str]) -> Iterator[Kind]:
     statement, part = (left or right)[0]
     sort = None if part else arithmetic(statement)
     if sort:
@@ -167,16 +175,20 @@ def _one_sided(members: list[_Member], side: str) -> Iterator[Kind]:
 
 def _roles(table: str, left: list[_Member], right: list[_Member]) -> Iterator[Kind]:
     before, after = (Counter(part for _, part in side if part) for side in (left, right))
-    widths = table in (roles.SHARED, roles.GLOBAL)
-    old = [part for part in before if part not in after] if widths else [*(before - after)]
-    new = [part for part in after if part not in before] if widths else [*(after - before)]
-    if old and new:
-        yield _role_change(table, sorted(old), sorted(new))
-    elif len(left) != len(right):
-        name = (left if len(left) > len(right) else right)[0][1]
-        assert name is not None  # the whole group has roles
+    if table in (tables.SHARED, tables.GLOBAL):
+        # A vector access stands for several narrow ones, so numbers do not count here.
+        old, new = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
+        if old or new:
+            yield _role_change(table, old or sorted(before), new or sorted(after))
+            return
+    else:
+        old, new = sorted(before - after), sorted(after - before)
+        if old and new:
+            yield _role_change(table, old, new)
+    if len(left) != len(right):
+        name = min(before | after).name
         number = change(str(len(left)), str(len(right)))
-        yield Kind(f"number of {name.name} {number}", SIGNIFICANT, number=True)
+        yield Kind(f"number of {name} {number}", SIGNIFICANT, number=True)
     elif not old and not new:
         yield from _pairwise(left, right)
 
@@ -186,12 +198,12 @@ def _role_change(table: str, old: list[Role], new: list[Role]) -> Kind:
     details = [", ".join(dict.fromkeys(part.detail for part in side)) for side in (old, new)]
     if details[0] == details[1]:
         return Kind(f"address space or form: {change(*names)}")
-    if table == roles.WARPS and old[0].group == "partition":
+    if table == tables.WARPS and old[0].group == "partition":
         numbers = [text.replace(" warps", "") for text in details]
         return Kind(f"warps of a partition: {change(*numbers)}", SIGNIFICANT)
-    if table == roles.WARPS:
+    if table == tables.WARPS:
         details = [text.removeprefix("registers ") for text in details]
-    if table in (roles.BARRIERS, roles.FENCES, roles.MMA, roles.PROGRAM) or not all(details):
+    if table in (tables.BARRIERS, tables.FENCES, tables.MMA, tables.PROGRAM) or not all(details):
         texts = [", ".join(map(str, side)) for side in (old, new)]
         return Kind(f"{_TITLES[table]} {change(*texts)}", SIGNIFICANT)
     name = names[0] if names[0] == names[1] else change(*names)
@@ -237,6 +249,3 @@ def _with_constants(kinds: list[Kind], only: bool) -> list[Kind]:
         some = ", ".join(numbers[:3]) + (", ..." if len(numbers) > 3 else "")
         rest.append(Kind(f"constants {'only' if only else 'differ'}: {some}"))
     return rest
-
-
-__all__ = ["classify", "summarise"]

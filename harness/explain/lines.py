@@ -32,7 +32,8 @@ CUT = "... (cut:"
 """How a line begins that stands for more lines than a hunk shows."""
 
 _DEBUG = re.compile(
-    r"\s*(?:\.(?:loc|file|cfi_\w+|ident)\b|#loc|!\d+ = (?:distinct )?!DI|#dbg_|\$L__(?:tmp|func)\w*:)"
+    r"\s*(?:\.(?:loc|file|cfi_\w+|ident)\b|#loc|!\d+ = (?:distinct )?!DI|#dbg_"
+    r"|\$L__(?:tmp|func)\w*:)"
 )
 _DEBUG_REGION = re.compile(r"\.(?:nv\.merc\.)?(?:rela?\.)?(?:nv_)?debug_")
 _COMMENTS = {
@@ -65,18 +66,32 @@ _NAMED = (
     (re.compile(r"(attributes) #"), "attribute differs: function attributes"),
     (re.compile(r"(define|declare) .*?(@[\w$.]+)"), "signature differs:"),
     (re.compile(r"(@[\w$.]+) = "), "global variable differs:"),
-    (re.compile(r"(\.(?:maxnreg|maxntid|reqntid|minnctapersm|reqnctapercluster|maxclusterrank"
-                r"|explicitcluster|blocksareclusters))\b"), "launch bound"),
+    (
+        re.compile(
+            r"(\.(?:maxnreg|maxntid|reqntid|minnctapersm|reqnctapercluster|maxclusterrank"
+            r"|explicitcluster|blocksareclusters))\b"
+        ),
+        "launch bound",
+    ),
     (re.compile(r"(\.reg) "), "virtual registers declared"),
     (re.compile(r"(!\w+'?) = "), "metadata"),
     (re.compile(r"(\.(?:version|target|headerflags|amdgcn_target))\b"), "target or version"),
     (re.compile(r"\.set (?:.*\.)?(\w+),"), "launch metadata"),
     (re.compile(r"-? ?(\.[a-z]\w*):"), "launch metadata"),
     (re.compile(r"(\.amdhsa_\w+)"), "launch metadata"),
-    (re.compile(r"(\.section|\.sectionflags|\.align|\.p2align|\.size|\.type|\.global|\.local)\b"),
-     "section directive"),
-    (re.compile(r"(\.(?:byte|b8|b16|b32|b64|long|quad|short|word|dword|asciz?|string|uleb128"
-                r"|sleb128|zero|fill))\b"), "data"),
+    (
+        re.compile(
+            r"(\.section|\.sectionflags|\.align|\.p2align|\.size|\.type|\.global|\.local)\b"
+        ),
+        "section directive",
+    ),
+    (
+        re.compile(
+            r"(\.(?:byte|b8|b16|b32|b64|long|quad|short|word|dword|asciz?|string|uleb128"
+            r"|sleb128|zero|fill))\b"
+        ),
+        "data",
+    ),
 )
 _LAUNCH = ("launch bound", "launch metadata")
 """Titles whose lines are settings: the name, then its value."""
@@ -91,7 +106,9 @@ def other_kinds(
         ends = ([line for line in side if line.startswith("}")] for side in (left, right))
         for a, b in zip(*ends, strict=False):
             yield from differences(Statement("mlir", "region", a), Statement("mlir", "region", b))
-    modules = [next((line for line in side if line.startswith("module")), "") for side in (left, right)]
+    modules = [
+        next((line for line in side if line.startswith("module")), "") for side in (left, right)
+    ]
     if all(modules):
         yield from module_attributes(*modules)
     old, new = _settings(left), _settings(right)
@@ -119,13 +136,19 @@ def _settings(lines: list[str]) -> dict[tuple[str, str], str]:
     return found
 
 
-def _definitions(
-    left: list[str], right: list[str], sides: tuple[str, str]
-) -> Iterator[Kind]:
+def metadata_kinds(hunk: Hunk) -> list[Kind]:
+    """The keys of the launch metadata that differ, from lines ``key = value``."""
+    old, new = (dict(line.split(" = ", 1) for line in side) for side in (hunk.left, hunk.right))
+    changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    return [
+        Kind(f"launch metadata: {key} {change(old.get(key, ''), new.get(key, ''))}")
+        for key in changed
+    ] or [Kind("launch metadata")]
+
+
+def _definitions(left: list[str], right: list[str], sides: tuple[str, str]) -> Iterator[Kind]:
     """Layouts that only one side defines, the same mnemonic of both sides being one change."""
-    old, new = (
-        [found for line in side if (found := definition(line))] for side in (left, right)
-    )
+    old, new = ([found for line in side if (found := definition(line))] for side in (left, right))
     for mnemonic in dict.fromkeys(name for name, _ in [*old, *new]):
         a = [text for name, text in old if name == mnemonic]
         b = [text for name, text in new if name == mnemonic]
@@ -156,8 +179,11 @@ _SECTIONS = (
     (re.compile(r"\.nv\.constant|\.data|\.nv\.global"), "constants", "unclear"),
     (re.compile(r"\.(?:nv\.merc\.)?nv\.shared"), "size of shared memory", "unclear"),
     (re.compile(r"\.(?:nv\.merc\.)?rela?\.|relocation"), "relocations", "unclear"),
-    (re.compile(r"symbol|\.(?:nv\.merc\.)?symtab|\.dynsym|\.(?:sh|dyn)?strtab|\.(?:gnu\.)?hash"),
-     "symbols", "unclear"),
+    (
+        re.compile(r"symbol|\.(?:nv\.merc\.)?symtab|\.dynsym|\.(?:sh|dyn)?strtab|\.(?:gnu\.)?hash"),
+        "symbols",
+        "unclear",
+    ),
     (re.compile(r"layout"), "layout of the file", "unclear"),
     (re.compile(r"header"), "ELF header", "unclear"),
 )
@@ -166,7 +192,9 @@ _SECTION_NAME = re.compile(r"(?:section |name=)(\.[\w.$]+)")
 
 def section_kind(hunk: Hunk) -> Kind:
     """The kind of a difference in a cubin or hsaco, from the section that it lies in."""
-    named = [match[1] for line in (*hunk.left, *hunk.right) if (match := _SECTION_NAME.search(line))]
+    named = [
+        match[1] for line in (*hunk.left, *hunk.right) if (match := _SECTION_NAME.search(line))
+    ]
     for name in filter(None, [hunk.region, *named]):
         for pattern, text, significance in _SECTIONS:
             if pattern.match(name):

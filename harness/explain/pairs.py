@@ -79,7 +79,9 @@ def _mlir(left: Statement, right: Statement) -> Iterator[Kind]:
     (before, old), (after, new) = map(_without_encodings, texts)
     yield from _attributes(before, after)
     yield from layouts(old, new)
-    heads, types = zip(*(_split(_DICTIONARY.sub("", text)) for text in (before, after)), strict=True)
+    heads, types = zip(
+        *(_split(_DICTIONARY.sub("", text)) for text in (before, after)), strict=True
+    )
     if heads[0].count("%") != heads[1].count("%"):
         count = change(str(heads[0].count("%")), str(heads[1].count("%")))
         yield Kind(f"number of operands of {left.op} {count}", operands=True)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from harness.errors import HarnessError
 from harness.explain.instructions import PADDING, mix, spills
@@ -22,7 +23,6 @@ _REGISTERS, _FRAME, _REQUIRED_THREADS = 0x2F, 0x11, 0x10
 
 _ATTRIBUTE = struct.Struct("<BBH")
 _WITH_PAYLOAD = 4
-_AMDGPU_METADATA = 32
 _SHARED_RESERVED_IN_ELF = 1024
 
 
@@ -47,9 +47,7 @@ def resources(
     stage = "sass" if target.backend == "cuda" else "amdgcn"
     if disassembly:
         needs |= _instructions(stage, disassembly, needs)
-    fraction, limiter = occupancy(
-        target, needs["registers"], needs["shared"], needs["threads"]
-    )
+    fraction, limiter = occupancy(target, needs["registers"], needs["shared"], needs["threads"])
     return Resources(**needs, occupancy=fraction, limiter=limiter)
 
 
@@ -70,7 +68,10 @@ def _instructions(stage: str, text: str, needs: Mapping[str, Any]) -> dict[str, 
 
 def _cubin(elf: ELFFile, metadata: Mapping[str, Any]) -> dict[str, Any]:
     sections = {section.name: section for section in elf.iter_sections()}
-    symbols = [symbol.name for symbol in sections[".symtab"].iter_symbols()]
+    table = sections[".symtab"]
+    if not isinstance(table, SymbolTableSection):
+        raise LookupError("its .symtab is no symbol table")
+    symbols = [symbol.name for symbol in table.iter_symbols()]
     name = _entry(metadata, sections)
     of_kernel: dict[int, int] = {}
     for attribute, payload in _attributes(sections[".nv.info"].data()):
@@ -135,9 +136,11 @@ def _hsaco(elf: ELFFile, metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kernels(elf: ELFFile) -> list[dict[str, Any]]:
-    for section in elf.iter_sections("SHT_NOTE"):
+    for section in elf.iter_sections():
+        if not isinstance(section, NoteSection):
+            continue
         for note in section.iter_notes():
-            if note["n_type"] == _AMDGPU_METADATA and note["n_name"] == "AMDGPU":
+            if note["n_name"] == "AMDGPU":
                 record = msgspec.msgpack.decode(note["n_descdata"], type=dict[str, Any])
                 kernels: list[dict[str, Any]] = record["amdhsa.kernels"]
                 return kernels

@@ -58,7 +58,7 @@ class Journal:
     def finish(self, report: ParityReport) -> None:
         """Write the report in place of the journal."""
         with self._writing():
-            _replace(self._out, msgspec.json.format(msgspec.json.encode(report), indent=1))
+            _replace(self._out, msgspec.json.encode(report) + b"\n")
             self._path.unlink(missing_ok=True)
 
     def _remember(self, entry: _Entry) -> None:

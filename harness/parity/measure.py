@@ -289,15 +289,21 @@ def _judge(trials: Sequence[TrialResult], sides: Sides) -> tuple[State, str, str
     for trial in trials:
         for found in trial.bits:
             if found.differing:
-                return (
-                    State.DIFFERENT,
-                    "",
-                    f"{trial.distribution}: {found.differing} of {found.elements} elements of"
-                    f" {found.output} differ, by at most {found.worst_ulp} ULP",
-                )
+                return State.DIFFERENT, "", f"{_describe(found)} ({trial.distribution})"
     alone = sides.pair is None and "both" not in sides.kernels
     why = "only this side was launched" if alone else ""
     return State.BITWISE_EQUAL, "", why
+
+
+def _describe(found: Bits) -> str:
+    kinds = {
+        "in the sign of a zero": found.zero_signs,
+        "in being NaN": found.nan.left_only + found.nan.right_only,
+        "in a NaN's payload": found.nan.payloads_differ,
+    }
+    kinds[f"by at most {found.worst_ulp} ULP"] = found.differing - sum(kinds.values())
+    how = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    return f"{found.differing} of {found.elements} elements of {found.output} differ: {how}"
 
 
 def _strays(trials: Sequence[TrialResult]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from harness.parity.result import Truth
 # bits, so that both compress; together the bound grows by less than 1 %.
 _VALUE_STEP = -8
 _BOUND_BITS = 8
-_THINNED = 1 << 14
+_THINNED = 1 << 13
 
 
 def settle(value: Floats, bound: Floats, form: Format, *, exact: bool) -> tuple[Floats, Floats]:
@@ -50,7 +50,7 @@ def settle(value: Floats, bound: Floats, form: Format, *, exact: bool) -> tuple[
 
 
 def thin(value: Floats, bound: Floats) -> tuple[Floats, Floats]:
-    """Keep the reference of some 16,000 elements spread over an output; the rest is not judged.
+    """Keep the reference of some 8,000 elements spread over an output; the rest is not judged.
 
     For the distributions beyond the first one, so that bundles stay small. An odd step meets
     every row and column. What compresses to nothing anyway (exact integers) stays whole.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import importlib.util
 import json
 import os
 import resource
@@ -228,9 +229,21 @@ class Server:
                 kill_tree(pid)
 
 
+def warm(modules: list[str]) -> None:
+    """Do once what every child would do again: import ``modules`` (those that are there), and
+    hash the whole of Triton, which its cache key asks for (about 0.3 s)."""
+    from triton.runtime import cache  # type: ignore[import-not-found]
+
+    for module in modules:
+        if importlib.util.find_spec(module) is not None:
+            importlib.import_module(module)
+    cache.triton_key()
+
+
 def main(argv: list[str]) -> None:
     """``argv``: the two file descriptors, and JSON with ``descriptors`` of plugins whose
-    libraries must be proven loaded, and ``hooks``, the paths of stage-hook plugins."""
+    libraries must be proven loaded, ``preload``, modules that children need at once, and
+    ``hooks``, the paths of stage-hook plugins."""
     requests, replies = int(argv[0]), int(argv[1])
     given = json.loads(argv[2])
     for descriptor in (requests, replies):
@@ -244,10 +257,8 @@ def main(argv: list[str]) -> None:
     import triton.compiler  # type: ignore[import-not-found]  # noqa: F401  children start warm
 
     after = identity.after_import(before, given["descriptors"])
+    warm(given["preload"])
     stepping.install(libtriton)
-    if given["hooks"]:
-        for plugin in given["descriptors"]:  # what fills the hook slot must do so first
-            importlib.import_module(plugin["module"])
-        hooks.install(given["hooks"])
+    hooks.install(given["hooks"])
     server.reply({"ready": after})
     server.serve()

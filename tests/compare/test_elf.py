@@ -45,7 +45,7 @@ def flipped(data: bytes, offset: int, bit: int) -> bytes:
     return bytes(changed)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_one_bit_of_a_section_that_is_not_ignored_is_a_difference(
     pair: Pair, sample: tuple[str, str], draw: st.DataObject
@@ -90,7 +90,7 @@ def test_one_bit_of_an_ignored_section_needs_exactly_its_rule(
         assert (result.verdict, result.rules) == (Verdict.EQUIVALENT, (rule,))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_every_byte_of_the_file_is_in_the_description(
     pair: Pair, sample: tuple[str, str], draw: st.DataObject

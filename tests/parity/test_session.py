@@ -25,7 +25,7 @@ from harness.parity.worker import gpu_lock
 
 HERE = Path(__file__).parent
 LAUNCHER = "host_launcher:HostLauncher"
-QUIET = 10.0
+QUIET = 8.0
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +41,7 @@ def run(bundle_of: Callable[..., Path], tmp_path: Path) -> Callable[..., ParityR
             tmp_path / "parity.json",
             slots=slots,
             launcher=LAUNCHER,
-            quiet=QUIET,
-            **more,
+            **{"quiet": QUIET, **more},
         )
 
     return go
@@ -76,7 +75,7 @@ def test_each_failure_costs_its_own_case_only(compiled, run, tmp_path) -> None:
     assert "illegal memory access" in reasons["faults"]
     assert "the other side alone: BITWISE_EQUAL" in reasons["faults"]
     assert "CUDA_ERROR_INVALID_VALUE" in reasons["refused"]
-    assert "no end after 10 s" in reasons["hangs"]
+    assert "no end after 8 s" in reasons["hangs"]
     assert "Tried to allocate" in reasons["memory"]
     assert [(done, total) for done, total, _ in seen] == [(n, 8) for n in range(1, 9)]
     assert load_report(tmp_path / "parity.json") == report
@@ -94,6 +93,7 @@ def test_a_difference_names_the_program_that_writes_it(compiled, run) -> None:
     report = run(different, alone)
     assert [result.verdict for result in report.results] == ["DIFFERENT", "DIFFERENT"]
     found, lost = (result.trials[0].bits[0] for result in report.results)
+    assert "300 elements of y_ptr differ: 1 by at most 1 ULP" in report.results[0].reason
     assert (found.first_index, found.program) == ((3, 7), 3)
     assert (lost.first_index, lost.program) == ((3, 7), -1)
 
@@ -168,10 +168,10 @@ def test_cases_spread_over_gpus(compiled, run) -> None:
 def test_a_run_waits_for_the_lock_of_its_gpu(compiled, run) -> None:
     ended: list[ParityReport] = []
     case = compiled("k", "add_one", "add_one")
-    thread = threading.Thread(target=lambda: ended.append(run(case, slots=("test-e",))))
+    thread = threading.Thread(target=lambda: ended.append(run(case, slots=("test-e",), quiet=5.0)))
     with gpu_lock("test-e"):
         thread.start()
-        thread.join(QUIET + 4)  # longer than a step may take: waiting is not hanging
+        thread.join(8)  # longer than a step may take: waiting is not hanging
         assert thread.is_alive()
     thread.join(60)
     assert [result.verdict for result in ended[0].results] == ["BITWISE_EQUAL"]
@@ -211,6 +211,31 @@ def test_skipped_cases_of_the_bundle_are_in_the_report(compiled, run) -> None:
     )
     assert report.results[1].state is State.SKIPPED
     assert "plugin gave no binary (CRASH)" in report.results[1].reason
+
+
+def test_the_gpu_host_needs_little() -> None:
+    """Of this project only its errors, of others numpy, torch, msgspec and cuda-bindings."""
+    program = (
+        "import sys; import numpy, torch, msgspec; before = set(sys.modules);"
+        "import harness.parity.__main__, harness.parity.worker, harness.parity.cuda;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            f"import sys; sys.path[:] = {sys.path + [str(ROOT)]}; {program}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = [name for name in ended.stdout.split() if not name.startswith("harness.parity")]
+    ours = [name for name in loaded if name.startswith("harness")]
+    assert ours == ["harness", "harness.errors"]
+    foreign = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert foreign <= {"harness", "numpy", "torch", "msgspec", "cuda"}
 
 
 def test_command_line(compiled, bundle_of, tmp_path) -> None:

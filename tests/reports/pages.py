@@ -83,11 +83,10 @@ class Page(html.parser.HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that is to be read, scripts and styles left out; spaces made single."""
-        hidden = self.all("script") + self.all("style") + self.all("title")
+        """All that is to be read, scripts left out; spaces made single."""
         body = self.all("body")[0].text
-        for element in hidden:
-            body = body.replace(element.text, "")
+        for script in self.all("script"):
+            body = body.replace(script.text, "")
         return " ".join(body.split())
 
 

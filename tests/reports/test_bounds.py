@@ -65,7 +65,9 @@ def test_what_matters_most_keeps_its_room(run, result_of):
     page = kernel_page(run, *copies(passing, 150), msgspec.structs.replace(new, case=case))
     opened = [e for e in page.all("details", class_="case") if "open" in e.attributes]
     assert [e.attributes["id"] for e in opened] == ["many.kernel_0.new-cuda-90"]
+    panes = [e for e in page.all("article") if e.path.count("details") == 2]
     assert "Differences" in opened[0].text
+    assert panes
 
 
 def test_an_index_of_thousands_stays_small_and_counts_what_it_leaves_out(run, result_of):

@@ -165,9 +165,8 @@ def test_hostile_text_leaves_no_mark_on_the_index_or_the_summary(run, result_of)
         summary = markdown.summary(view)
         assert "<" not in summary
         assert not re.search(r"\]\(", summary)
-        plain = markdown.summary(build(poisoned_run(run, results, "plain")))
-        tables = [line.count("|") for line in summary.splitlines() if line.startswith("|")]
-        assert tables == [line.count("|") for line in plain.splitlines() if line.startswith("|")]
+        for table in re.findall(r"(?:^\|.*\n)+", summary, re.MULTILINE):
+            assert len({line.count("|") for line in table.splitlines()}) == 1
 
     check()
 

@@ -43,6 +43,7 @@ def reference(
 KERNEL = Kernel(
     function="ring_copy",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[_spec(2, 128, 128 * 4 + 37), _spec(3, 128, 128 * 5 + 1), _spec(4, 256, 256 * 6 + 255)],
     launch=launch,
     reference=reference,

@@ -52,6 +52,7 @@ def reference(
 KERNEL = Kernel(
     function="token_waits",
     targets=(*CUDA, "hip:gfx942", "hip:gfx950"),
+    primary=("hip:gfx950",),
     specs=[
         _spec(512, 512 * 5 + 128, tokens=False, warps=4),
         _spec(512, 512 * 5 + 128, tokens=True, warps=4),

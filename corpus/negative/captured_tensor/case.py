@@ -19,6 +19,7 @@ def _spec(dtype: str) -> Spec:
 KERNEL = Kernel(
     function="captured_tensor",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("fp32")],
     expect="refuse",
 )

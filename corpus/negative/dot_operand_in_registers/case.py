@@ -20,6 +20,7 @@ def _spec(left: bool, target: str) -> Spec:
 KERNEL = Kernel(
     function="dot_operand_in_registers",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec(True, "cuda:100"), _spec(False, "cuda:90")],
     expect="refuse",
 )

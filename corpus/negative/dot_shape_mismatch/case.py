@@ -19,6 +19,7 @@ def _spec(dtype: str) -> Spec:
 KERNEL = Kernel(
     function="dot_shape_mismatch",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("fp16")],
     expect="refuse",
 )

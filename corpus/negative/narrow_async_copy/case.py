@@ -19,6 +19,7 @@ def _spec(dtype: str) -> Spec:
 KERNEL = Kernel(
     function="narrow_async_copy",
     targets=("cuda:80", "cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("fp16"), _spec("i8")],
     expect="refuse",
 )

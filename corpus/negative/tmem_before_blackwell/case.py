@@ -19,6 +19,7 @@ def _spec(dtype: str) -> Spec:
 KERNEL = Kernel(
     function="tmem_before_blackwell",
     targets=("cuda:80", "cuda:90"),
+    primary=("cuda:90",),
     specs=[_spec("fp32")],
     expect="refuse",
 )

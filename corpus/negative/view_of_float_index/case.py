@@ -19,6 +19,7 @@ def _spec(dtype: str) -> Spec:
 KERNEL = Kernel(
     function="view_of_float_index",
     targets=("cuda:90", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[_spec("fp32")],
     expect="refuse",
 )

@@ -50,6 +50,7 @@ def reference(
 KERNEL = Kernel(
     function="fenced_bulk_store",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 512, 4, old_name=False),
         _spec("fp16", 1024, 8, old_name=False),

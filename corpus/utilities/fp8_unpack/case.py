@@ -63,6 +63,7 @@ def reference(
 KERNEL = Kernel(
     function="fp8_unpack",
     targets=("cuda:90", "cuda:100", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp8e4nv", "fp32", 4),
         _spec("fp8e5", "fp16", 8),

@@ -60,6 +60,7 @@ def reference(
 KERNEL = Kernel(
     function="last_block_sum",
     targets=("cuda:80", "cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("gpu", 512, 128, 4), _spec("sys", 1024, 32, 8)],
     launch=launch,
     reference=reference,

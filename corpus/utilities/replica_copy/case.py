@@ -52,6 +52,7 @@ def reference(
 KERNEL = Kernel(
     function="replica_copy",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("fp32", 512, 2, 4), _spec("bf16", 1024, 3, 4)],
     launch=launch,
     reference=reference,
