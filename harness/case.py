@@ -147,8 +147,8 @@ class Kernel:
 
     ``function`` is the ``@triton.jit`` function's name in ``kernel.py``. ``targets`` are the
     targets it is meant for, e.g. ``("cuda:90", "hip:gfx950")``; where ``primary`` names some of
-    them, every specialisation is compiled for those and only the first one for the others (a
-    Spec's own ``targets`` overrule both). ``launch(spec, problem)`` and
+    them, only the first specialisation is compiled for the others too (a specialisation whose
+    own ``targets`` leave out all of the primary ones is compiled for its first). ``launch(spec, problem)`` and
     ``reference(spec, problem, inputs)`` make it runnable: ``inputs`` maps each Input argument
     to float64 values already rounded to its dtype (integers come as exact float64), and the
     result maps each Output to an :class:`Expected`. ``expect="refuse"`` marks a kernel written
@@ -166,9 +166,10 @@ class Kernel:
 
     def targets_of(self, spec: Spec) -> Sequence[str]:
         """The targets for which a specialisation of this kernel is compiled."""
-        if spec.targets is not None:
-            return spec.targets
-        return self.targets if spec is self.specs[0] or not self.primary else self.primary
+        allowed = self.targets if spec.targets is None else spec.targets
+        if not self.primary or spec is self.specs[0]:
+            return allowed
+        return [target for target in allowed if target in self.primary] or allowed[:1]
 
     def __post_init__(self) -> None:
         names = [spec.name for spec in self.specs]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from harness.errors import HarnessError
-from harness.parity import bits, formats, inputs, launcher, program, truth
+from harness.parity import bits, formats, inputs, launcher, program, truth, verdict
 from harness.parity.arena import POISONS, Arena
 from harness.parity.bundle import Bundle
 from harness.parity.launcher import Launcher, LoadedKernel
@@ -18,7 +18,6 @@ from harness.parity.result import (
     Bits,
     ParityResult,
     Repeat,
-    State,
     Stray,
     TrialResult,
     Truth,
@@ -84,7 +83,7 @@ def measure(
     trials = tuple(
         _trial(case, trial, bundle, device, sides, arena, announce) for trial in case.trials
     )
-    state, side, reason = _judge(trials, sides)
+    state, side, reason = verdict.of(trials, tuple(sides.kernels))
     return ParityResult(
         case=case.id,
         state=state,
@@ -274,67 +273,3 @@ def _bits(
         )
         for name, tensor in case.check.outputs().items()
     ]
-
-
-def _judge(trials: Sequence[TrialResult], sides: Sides) -> tuple[State, str, str]:
-    """The worst that was seen, whose it is, and where."""
-    for state, seen in (
-        (State.STRAY_WRITE, _strays(trials)),
-        (State.NONDETERMINISTIC, _moves(trials)),
-        (State.WRONG, _wrongs(trials)),
-    ):
-        if seen:
-            side = next(iter(seen)) if len(seen) == 1 else "both"
-            return state, side, "; ".join(f"{s}: {why}" for s, why in seen.items())
-    for trial in trials:
-        for found in trial.bits:
-            if found.differing:
-                return State.DIFFERENT, "", f"{_describe(found)} ({trial.distribution})"
-    alone = sides.pair is None and "both" not in sides.kernels
-    why = "only this side was launched" if alone else ""
-    return State.BITWISE_EQUAL, "", why
-
-
-def _describe(found: Bits) -> str:
-    kinds = {
-        "in the sign of a zero": found.zero_signs,
-        "in being NaN": found.nan.left_only + found.nan.right_only,
-        "in a NaN's payload": found.nan.payloads_differ,
-    }
-    kinds[f"by at most {found.worst_ulp} ULP"] = found.differing - sum(kinds.values())
-    how = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
-    return f"{found.differing} of {found.elements} elements of {found.output} differ: {how}"
-
-
-def _strays(trials: Sequence[TrialResult]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for trial in trials:
-        for stray in trial.stray:
-            text = f"{stray.changed} bytes changed in {stray.where} ({trial.distribution})"
-            found.setdefault(stray.side, text)
-    return found
-
-
-def _moves(trials: Sequence[TrialResult]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for trial in trials:
-        for repeat in trial.repeats:
-            if repeat.moving:
-                where = f"{repeat.output}{list(repeat.first_index)}"
-                text = f"{repeat.moving} bytes move, first in {where} ({trial.distribution})"
-                found.setdefault(repeat.side, text)
-    return found
-
-
-def _wrongs(trials: Sequence[TrialResult]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for trial in trials:
-        for judged in trial.truth:
-            if judged.unwritten:
-                text = f"{judged.unwritten} elements of {judged.output} are never written"
-                found.setdefault(judged.side, f"{text} ({trial.distribution})")
-            elif judged.wrong:
-                where = f"{judged.output}{list(judged.first_index)}"
-                text = f"{judged.wrong} of {judged.elements} elements, first {where}"
-                found.setdefault(judged.side, f"{text} {judged.first} ({trial.distribution})")
-    return found

@@ -225,7 +225,7 @@ def test_the_gpu_host_needs_little() -> None:
             sys.executable,
             "-S",
             "-c",
-            f"import sys; sys.path[:] = {sys.path + [str(ROOT)]}; {program}",
+            f"import sys; sys.path[:] = {[*sys.path, str(ROOT)]}; {program}",
         ],
         capture_output=True,
         text=True,

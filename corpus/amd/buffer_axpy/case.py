@@ -56,6 +56,7 @@ def reference(
 KERNEL = Kernel(
     function="buffer_axpy",
     targets=("hip:gfx942", "hip:gfx950"),
+    primary=("hip:gfx950",),
     specs=[
         _spec("fp32", 1024, 4, 4),
         _spec("fp16", 2048, 3, 4),

@@ -56,6 +56,7 @@ def reference(
 KERNEL = Kernel(
     function="buffer_gather",
     targets=("hip:gfx942", "hip:gfx950"),
+    primary=("hip:gfx950",),
     specs=[_spec("fp16", 16, 128, 4), _spec("i32", 8, 64, 2), _spec("i8", 16, 64, 4, hints=False)],
     launch=launch,
     reference=reference,

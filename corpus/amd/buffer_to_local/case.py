@@ -44,6 +44,7 @@ def reference(
 KERNEL = Kernel(
     function="buffer_to_local",
     targets=("hip:gfx942", "hip:gfx950"),
+    primary=("hip:gfx950",),
     specs=[
         _spec("fp32", 256, 2, 4),
         _spec("fp16", 2048, 3, 4, targets=("hip:gfx950",)),

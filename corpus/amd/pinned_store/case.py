@@ -52,6 +52,7 @@ def reference(
 KERNEL = Kernel(
     function="pinned_store",
     targets=("hip:gfx942", "hip:gfx950"),
+    primary=("hip:gfx950",),
     specs=[_spec("fp16", 32, 2, k=4 * 32 + 16), _spec("bf16", 64, 1, k=5 * 64)],
     launch=launch,
     reference=reference,

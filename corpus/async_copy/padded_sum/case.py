@@ -53,6 +53,7 @@ def reference(
 KERNEL = Kernel(
     function="padded_sum",
     targets=CUDA + HIP,
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 0.0, 2, 128, 128 * 4 + 37, CUDA + HIP),
         _spec("fp16", 0.0, 3, 512, 512 * 5 + 16, CUDA),

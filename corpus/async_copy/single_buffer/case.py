@@ -52,6 +52,7 @@ def reference(
 KERNEL = Kernel(
     function="single_buffer",
     targets=CUDA + HIP,
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", (32, 64), 32 * 7 + 5, 303, 4),
         # A masked copy moves whole vectors: rows of a multiple of 16 elements for 16-bit types.

@@ -44,6 +44,7 @@ def reference(
 KERNEL = Kernel(
     function="bulk_expect",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 2, 128, 128 * 6 + 48, 4),
         _spec("fp16", 3, 1024, 1024 * 5 + 272, 4),

@@ -44,6 +44,7 @@ def reference(
 KERNEL = Kernel(
     function="phase_walk",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("i32", 128, 1, 1, 17, 1000, 4),
         _spec("i8", 512, 4, 1, 32, 2048, 4),

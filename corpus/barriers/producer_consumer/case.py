@@ -46,6 +46,7 @@ def reference(
 KERNEL = Kernel(
     function="producer_consumer",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 2, 128, 128 * 9 + 37, 4, 4),
         _spec("fp16", 3, 256, 256 * 8, 4, 1),

@@ -52,6 +52,7 @@ def reference(
 KERNEL = Kernel(
     function="warp_barrier_ring",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec(2, 128, 128 * 7 + 5, 4, 1),
         _spec(3, 512, 512 * 6 + 256, 4, 2),

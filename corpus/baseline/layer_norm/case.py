@@ -79,6 +79,7 @@ def reference(
 KERNEL = Kernel(
     function="layer_norm",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[_spec("fp32", 256, 256 * 3 + 99, 4), _spec("fp16", 512, 1024, 8)],
     launch=launch,
     reference=reference,

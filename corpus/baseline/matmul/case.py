@@ -78,6 +78,7 @@ def reference(
 KERNEL = Kernel(
     function="matmul",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", "fp32", (64, 64, 32), (160, 208, 272), 4, 3),
         _spec("bf16", "bf16", (128, 64, 64), (200, 144, 400), 8, 2),

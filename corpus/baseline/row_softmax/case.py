@@ -61,6 +61,7 @@ def reference(
 KERNEL = Kernel(
     function="row_softmax",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 1024, 781, 4, 2),
         _spec("fp16", 512, 512, 8, 3),

@@ -46,6 +46,7 @@ def reference(
 KERNEL = Kernel(
     function="row_sum",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 128, 128 * 5 + 31, 4, 3),
         _spec("fp16", 256, 256 * 6, 4, 1),

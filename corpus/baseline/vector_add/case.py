@@ -50,6 +50,7 @@ def reference(
 KERNEL = Kernel(
     function="vector_add",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 1024, 10_007, 4, hinted=True),
         _spec("fp16", 2048, 20_000, 8, hinted=True),

@@ -42,6 +42,7 @@ def reference(
 KERNEL = Kernel(
     function="cluster_bulk_copy",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("fp32", 512, 2, 4), _spec("bf16", 2048, 4, 8)],
     launch=launch,
     reference=reference,

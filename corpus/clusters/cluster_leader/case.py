@@ -54,6 +54,7 @@ def reference(
 KERNEL = Kernel(
     function="cluster_leader",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec(256, 2, 4), _spec(512, 4, 4)],
     launch=launch,
     reference=reference,

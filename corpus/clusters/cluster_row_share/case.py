@@ -52,6 +52,7 @@ def reference(
 KERNEL = Kernel(
     function="cluster_row_share",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", (16, 256), 2, 4, n=2 * 256 - 40),
         _spec("bf16", (8, 512), 4, 8, n=4 * 512 - 129),

@@ -47,6 +47,7 @@ def reference(
 KERNEL = Kernel(
     function="cluster_shift",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 512, 2, 4),
         _spec("fp16", 1024, 4, 4),

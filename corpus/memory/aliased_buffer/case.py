@@ -44,6 +44,7 @@ def reference(
 KERNEL = Kernel(
     function="aliased_buffer",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", (64, 64), 64 * PROGRAMS * 4 + 40, 4),
         _spec("bf16", (128, 32), 128 * PROGRAMS + 77, 8),

@@ -59,6 +59,7 @@ def reference(
 KERNEL = Kernel(
     function="bit_view",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", "i32", 1, 256, 4_321, 4),
         _spec("bf16", "i16", 1, 512, 9_999, 4),

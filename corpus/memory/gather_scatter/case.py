@@ -56,6 +56,7 @@ def reference(
 KERNEL = Kernel(
     function="gather_scatter",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("fp32", 256, 5, 256 * 9, 4), _spec("fp16", 1024, 77, 1024 * 5, 8)],
     launch=launch,
     reference=reference,

@@ -44,6 +44,7 @@ def reference(
 KERNEL = Kernel(
     function="overlap_groups",
     targets=("cuda:80", "cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec((64, 64), 200, 64 * 4 + 17, 4), _spec((32, 128), 99, 128 * 3, 2)],
     launch=launch,
     reference=reference,

@@ -53,6 +53,7 @@ def reference(
 KERNEL = Kernel(
     function="pinned_layouts",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", "padded", (64, 64), 160, 208),
         _spec("fp16", "swizzled", (64, 64), 160, 208),

@@ -72,6 +72,7 @@ def reference(
 KERNEL = Kernel(
     function="quadrant_sum",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", "fp32", (64, 128), 200, 304),
         _spec("i32", "i32", (32, 64), 77, 129),

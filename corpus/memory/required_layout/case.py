@@ -45,6 +45,7 @@ def reference(
 KERNEL = Kernel(
     function="required_layout",
     targets=("cuda:80", "cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec(16, 1000), _spec(32, 128 * 5)],
     launch=launch,
     reference=reference,

@@ -45,6 +45,7 @@ def reference(
 KERNEL = Kernel(
     function="staged_copy",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 2, 128, 128 * 5 + 37, 4),
         _spec("fp16", 3, 256, 256 * 5 + 16, 4, stages=1),

@@ -67,6 +67,7 @@ def reference(
 KERNEL = Kernel(
     function="time_shared",
     targets=CUDA + HIP,
+    primary=("cuda:90",),
     specs=[
         _spec("i32", "fp32", (32, 32), 0, 32 * PROGRAMS * 4 + 5, 2, targets=CUDA + HIP),
         _spec("bf16", "fp16", (64, 64), 8192, 64 * PROGRAMS * 4, 4),

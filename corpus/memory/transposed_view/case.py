@@ -54,6 +54,7 @@ def reference(
 KERNEL = Kernel(
     function="transposed_view",
     targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", (64, 64), 160, 208, 4),
         _spec("fp32", (32, 64), 101, 203, 4),

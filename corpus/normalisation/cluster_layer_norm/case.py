@@ -96,6 +96,7 @@ def reference(
 KERNEL = Kernel(
     function="cluster_layer_norm",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 4, 1024, 2, False, 13, 1024 + 333, False),
         _spec("fp16", 2, 2048, 4, True, 7, 2048 * 3 + 816, True),

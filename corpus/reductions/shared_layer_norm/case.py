@@ -85,6 +85,7 @@ def reference(
 KERNEL = Kernel(
     function="shared_layer_norm",
     targets=CUDA + HIP,
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 256, 5, 256 * 4 + 99, 4, targets=CUDA + HIP),
         _spec("fp16", 512, 4, 512 * 4 - 16, 8),

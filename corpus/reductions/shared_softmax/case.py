@@ -68,6 +68,7 @@ def reference(
 KERNEL = Kernel(
     function="shared_softmax",
     targets=CUDA + HIP,
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 256, 3, 256 * 2 + 131, 4, targets=CUDA + HIP),
         _spec("fp16", 512, 2, 1008, 4),

@@ -65,6 +65,7 @@ def reference(
 KERNEL = Kernel(
     function="device_descriptor",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", (64, 64), True, True, 4, 200, 64 * 4 + 48),
         _spec("bf16", (128, 32), False, True, 8, 260, 32 * 5 + 16),

@@ -78,6 +78,7 @@ def reference(
 KERNEL = Kernel(
     function="multicast_tile",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", (128, 64), True, 300, 64 * 4 + 24),
         _spec("fp32", (64, 32), False, 130, 32 * 5 + 4),

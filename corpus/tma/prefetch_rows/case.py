@@ -79,6 +79,7 @@ def reference(
 KERNEL = Kernel(
     function="prefetch_rows",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp16", (64, 64), 2, "", False, 200, 64 * 7 + 24),
         _spec("fp32", (32, 32), 1, "evict_last", False, 50, 32 * 6 + 4),

@@ -75,6 +75,7 @@ def reference(
 KERNEL = Kernel(
     function="rank_copies",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", (256,), (256 * 16 + 132,), 2),
         _spec("fp16", (2, 16, 64), (5, 16, 64 * 4 + 24), 2),

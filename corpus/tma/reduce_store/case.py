@@ -87,6 +87,7 @@ def reference(
 KERNEL = Kernel(
     function="reduce_store",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", "add", (64, 32), 3, 128, 32 * 6 + 20),
         _spec("i32", "add", (32, 32), 2, 96, 32 * 5 + 4),

@@ -55,6 +55,7 @@ def reference(
 KERNEL = Kernel(
     function="ballot_bits",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec("fp32", 4), _spec("i32", 2, hints=False)],
     launch=launch,
     reference=reference,

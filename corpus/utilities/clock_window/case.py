@@ -54,6 +54,7 @@ def reference(
 KERNEL = Kernel(
     function="clock_window",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec(256, 8, 4), _spec(512, 33, 8)],
     launch=launch,
     reference=reference,

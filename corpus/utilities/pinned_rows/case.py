@@ -51,6 +51,7 @@ def reference(
 KERNEL = Kernel(
     function="pinned_rows",
     targets=(*NVIDIA, *AMD),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 128, NVIDIA),
         _spec("bf16", 128, NVIDIA, hints=False),

@@ -47,6 +47,7 @@ def reference(
 KERNEL = Kernel(
     function="guarded_tasks",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec(256, 0, 256 * PROGRAMS * 5 + 100),
         _spec(256, 1, 256 * PROGRAMS * 5 + 200),

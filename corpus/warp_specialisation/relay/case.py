@@ -51,6 +51,7 @@ def reference(
 KERNEL = Kernel(
     function="relay",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[_spec(2, 128, 128 * 7 + 41, 40, 88), _spec(3, 256, 256 * 9, 24, 152)],
     launch=launch,
     reference=reference,

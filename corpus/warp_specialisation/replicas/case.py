@@ -43,6 +43,7 @@ def reference(
 KERNEL = Kernel(
     function="replicas",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec(128, 1, 15, 600, 4),
         _spec(256, 2, 31, 256 * 4 + 48, 4),

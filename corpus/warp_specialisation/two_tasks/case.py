@@ -61,6 +61,7 @@ def reference(
 KERNEL = Kernel(
     function="two_tasks",
     targets=("cuda:90", "cuda:100"),
+    primary=("cuda:90",),
     specs=[
         _spec("fp32", 256, 256 * PROGRAMS * 5 + 77, 4, 4),
         _spec("fp16", 1024, 1024 * PROGRAMS * 4 + 512, 8, 8),
