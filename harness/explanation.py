@@ -35,7 +35,8 @@ class Birth(Record, frozen=True):
     """A place where a difference is born or grows: the pass, and what kind it is.
 
     ``by`` says how it is known: ``graft`` (the pass behaves differently on the same IR),
-    ``only here`` (the pass runs on one side only, and the difference grows past it) or
+    ``only here`` (the pass runs on one side only, and the difference grows past it),
+    ``moved`` (it runs at different places, and the difference has grown past both) or
     ``front end`` (it is there before any pass that both sides run).
     """
 

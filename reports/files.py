@@ -9,7 +9,9 @@ from pathlib import Path
 from harness.errors import HarnessError
 from harness.model import Artifact
 from harness.store import Store
-from reports.view import BINARIES, RunView, slugs
+from reports.cases import slugs
+from reports.ladder import BINARIES
+from reports.view import RunView
 
 # (case id, role, stage) -> path below the report's folder.
 Links = dict[tuple[str, str, str], str]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.highlight import visible
-from reports.view import Group, RunView
+from reports.tallies import Group
+from reports.view import RunView
 
 # GitHub discards a step summary over 1 MiB whole; stay well below.
 LIMIT = 900_000

@@ -257,6 +257,7 @@ def _functions(lines: tuple[str, ...]) -> list[tuple[int, int]]:
 # --- reading ------------------------------------------------------------------------------
 
 _DEFINE = re.compile(rf"define [^@]*({_SYMBOL})\(")
+_LABEL_LINE = re.compile(r"%?[\w$.-]+(?=:)")
 
 
 def _regions(lines: tuple[str, ...]) -> list[str]:
@@ -272,7 +273,5 @@ def _regions(lines: tuple[str, ...]) -> list[str]:
             function = ""
     return found
 
-
-_LABEL_LINE = re.compile(r"%?[\w$.-]+(?=:)")
 
 FORMAT = Format(("llir",), Text.decode, re.compile(r"%[0-9]+|![0-9]+"), _regions)

@@ -132,6 +132,7 @@ for _name, _value, _stages, _why in _NEUTRAL:
 
 # --- spellings ----------------------------------------------------------------------------
 
+_UNORDERED = 'reduction_ordering = "unordered"'
 _REDUCE = re.compile(r'(.*"tt\.reduce"\([^()]*\) <\{)(.*?)(\}> .*)')
 
 
@@ -154,8 +155,6 @@ def reduction_ordering(text: Text) -> Text:
 
     return text.each(without)
 
-
-_UNORDERED = 'reduction_ordering = "unordered"'
 
 _DESCRIPTOR = "!tt.tensordesc<tensor<"
 _BRACKET = re.compile(rf"{STRING}|->|[<>]")

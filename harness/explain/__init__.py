@@ -137,13 +137,17 @@ def _births(
 
     roles = left.role, right.role
     alone: list[int] = []  # passes of one side only, since the last pass of both, that act
+    moved: dict[int, tuple[int, int]] = {}  # a moved pass: where it ends, difference before
     before: Pair | None = None
+    size = 0  # the last known difference after a pass of both sides
     for number, row in enumerate(rows):
         if row.left is None or row.right is None:
             if number in outputs:  # a moved pass that also behaves differently
                 born(number, "graft", "born", outputs[number])
             elif row.behaviour != "same" and _acts(row, left, right):
                 alone.append(number)
+            elif row.partner is not None and row.partner > number:
+                moved[number] = row.partner, size
             continue
         pair = left.trace[row.left].sha256, right.trace[row.right].sha256
         if row.manager == "front end":
@@ -154,7 +158,14 @@ def _births(
             born(number, "graft", row.event, outputs[number])
         elif row.event in GROWING and alone:
             born(alone[-1], "only here", row.event, pair, before)
+        else:
+            for first, (last, was) in list(moved.items()):
+                if number > last:
+                    del moved[first]
+                    if (row.difference or 0) > was:
+                        born(first, "moved", "born", pair)
         before, alone = pair, []
+        size = size if row.difference is None else row.difference
     return tuple(found)
 
 

@@ -126,6 +126,8 @@ def _sentence(birth: Birth, row: AlignedPass, roles: tuple[str, str]) -> str:
     if birth.by == "only here":
         only = roles[0] if row.right is None else roles[1]
         return f"{row.name} runs on {only} only, and the difference {birth.event} past it"
+    if birth.by == "moved":
+        return f"{row.name} runs at another place on {roles[1]}, and the difference grows past it"
     return f"{row.name} behaves differently on the same IR"
 
 

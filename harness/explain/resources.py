@@ -18,12 +18,13 @@ from harness.explain.occupancy import occupancy
 from harness.explanation import Resources
 from harness.model import Target
 
-_REGISTERS, _FRAME, _REQUIRED_THREADS = 0x2F, 0x11, 0x10
-"""EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_REQNTID of `.nv.info`."""
+_REGISTERS, _FRAME, _REQUIRED_THREADS, _BARRIERS = 0x2F, 0x11, 0x10, 0x4C
+"""EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_REQNTID, EIATTR_NUM_BARRIERS of `.nv.info`."""
 
 _ATTRIBUTE = struct.Struct("<BBH")
 _WITH_PAYLOAD = 4
 _SHARED_RESERVED_IN_ELF = 1024
+_BARRIER_SHIFT, _BARRIER_MASK = 20, 0x7F
 
 
 def resources(
@@ -34,20 +35,21 @@ def resources(
     ``disassembly`` is nvdisasm's text of a cubin or the ``amdgcn`` stage of an hsaco; without
     it instructions and spills are not known. Raises HarnessError if the binary cannot be read.
     """
+    read = _cubin if target.backend == "cuda" else _hsaco
     try:
-        elf = ELFFile(io.BytesIO(binary))
-        read = _cubin if target.backend == "cuda" else _hsaco
-        needs = read(elf, metadata)
-    except (ELFError, struct.error, msgspec.DecodeError, LookupError) as error:
+        needs = read(ELFFile(io.BytesIO(binary)), metadata)
+        barriers = needs.pop("barriers", 0)
+        fraction, limiter = occupancy(
+            target, needs["registers"], needs["shared"], needs["threads"], barriers
+        )
+    except (ELFError, struct.error, LookupError, ValueError, ArithmeticError) as error:
         raise HarnessError(
             f"the {target} binary of {metadata.get('name', 'a kernel')}",
             f"its resources cannot be read: {error or type(error).__name__}",
             "compile it again; if it stays so, the binary format has changed",
         ) from error
-    stage = "sass" if target.backend == "cuda" else "amdgcn"
     if disassembly:
-        needs |= _instructions(stage, disassembly, needs)
-    fraction, limiter = occupancy(target, needs["registers"], needs["shared"], needs["threads"])
+        needs |= _instructions("sass" if target.backend == "cuda" else "amdgcn", disassembly, needs)
     return Resources(**needs, occupancy=fraction, limiter=limiter)
 
 
@@ -80,10 +82,14 @@ def _cubin(elf: ELFFile, metadata: Mapping[str, Any]) -> dict[str, Any]:
             if symbols[symbol] == name:
                 of_kernel[attribute] = value
     threads = 32 * int(metadata["num_warps"])
+    # Up to 9.0 the flags of the code section hold the number of barriers.
+    barriers = sections[f".text.{name}"]["sh_flags"] >> _BARRIER_SHIFT & _BARRIER_MASK
     for attribute, payload in _attributes(sections[f".nv.info.{name}"].data()):
         if attribute == _REQUIRED_THREADS:
             x, y, z = struct.unpack("<III", payload)
             threads = x * y * z
+        elif attribute == _BARRIERS:
+            barriers = payload[0]
     static = sections.get(f".nv.shared.{name}")
     size = static["sh_size"] if static else 0
     # From 9.0 on the section begins with what the driver reserves for each block.
@@ -94,6 +100,7 @@ def _cubin(elf: ELFFile, metadata: Mapping[str, Any]) -> dict[str, Any]:
         "stack": of_kernel[_FRAME],
         "shared": size + int(metadata["shared"]),
         "threads": threads,
+        "barriers": barriers,
     }
 
 
@@ -105,14 +112,16 @@ def _entry(metadata: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The records of an `.nv.info` section that have a payload: attribute, payload."""
+    """The records of an `.nv.info` section: the attribute, and its value or payload."""
     at = 0
     while at < len(data):
         kind, attribute, size = _ATTRIBUTE.unpack_from(data, at)
+        value = data[at + 2 : at + _ATTRIBUTE.size]
         at += _ATTRIBUTE.size
         if kind == _WITH_PAYLOAD:
-            yield attribute, data[at : at + size]
+            value = data[at : at + size]
             at += size
+        yield attribute, value
 
 
 # --- AMD ----------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ def role(statement: Statement) -> Role | None:
 # --- MLIR ---------------------------------------------------------------------------------
 
 _DEPTH = re.compile(r"\b(?:num|num_inst|pendings) = (-?\d+)|(?:^|[\s(])(-?\d+)\b")
+_ATTRIBUTE_TYPE = re.compile(r" : i\d+(?=[,}])")
 _REGISTERS = re.compile(r"requestedRegisters = array<i32: ([^>]*)>")
 _WARPS = re.compile(r"num_warps\((\d+)\)")
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}")
@@ -37,8 +38,9 @@ _INTEGERS = re.compile(r", (\d+)(?= *[,{:]|$)")
 _SHAPED = re.compile(r"<((?:\d+x)+)([a-zA-Z]\w*)")
 _MLIR_MMA = re.compile(
     r"tt\.dot(?:_scaled)?|ttng\.(?:warp_group_dot|tc_gen5_mma(?:_scaled)?)"
-    r"|rocdl\.mfma\..*|nvvm\.(?:mma\.sync|wgmma\.mma_async)"
+    r"|rocdl\.mfma\..*|nvvm\.(?:mma\.sync|wgmma\.mma_async)|nvg\.wgmma"
 )
+_SIZES = re.compile(r"\b([mnk]) = (\d+)")
 _MLIR_COPY = re.compile(
     r"ttg\.async_(?:copy|remote)\w+|ttng\.async_(?:tma_(?!store_)\w+|store|clc\w+)"
     r"|amdg\.(?:buffer_load_to_local|async_\w*(?:copy|store|load)\w*)|ttng\.tmem_copy"
@@ -49,6 +51,7 @@ _SPECIAL = re.compile(r"nvvm\.read\.ptx\.sreg\.(?:ctaid|clusterid)\.([xyz])")
 
 
 def _mlir(op: str, rest: str) -> Role | None:
+    rest = _ATTRIBUTE_TYPE.sub("", rest)
     head = rest.partition(" : ")[0]
     attributes = "".join(_ATTRIBUTES.findall(head)[-1:])
     name = op.rpartition(".")[2]
@@ -63,15 +66,17 @@ def _mlir(op: str, rest: str) -> Role | None:
     if match := _SPECIAL.match(op):
         return Role(PROGRAM, f"{PROGRAM} {match[1]}", op, "")
     if _MLIR_MMA.fullmatch(op):
+        sizes = "".join(name + size for name, size in sorted(_SIZES.findall(head), key=_mnk))
         operands = [shape + kind for shape, kind in _SHAPED.findall(rest)[:2]]
-        return Role(MMA, MMA, op, " * ".join(operands))
+        return Role(MMA, MMA, op, sizes or " * ".join(operands))
     if "fence" in op:
         return Role(FENCES, op, op, attributes)
     if "barrier" in op or name in ("cluster_arrive", "cluster_wait"):
         detail = [*_INTEGERS.findall(head), *([attributes] if attributes else [])]
         return Role(BARRIERS, op, op, " ".join(detail))
-    if "wait" in op and (match := _DEPTH.search(head)):
-        return Role(WAITS, op, op, match[1] or match[2])
+    if "wait" in op:
+        match = _DEPTH.search(head)
+        return Role(WAITS, op, op, (match[1] or match[2]) if match else "")
     if _MLIR_COPY.fullmatch(op):
         return Role(COPIES, op, op, _bytes(rest))
     if op.startswith(("ttg.local_load", "ttg.local_store", "ttg.local_gather", "ttg.local_sc")):
@@ -93,6 +98,10 @@ def _access(op: str, space: str, kind: str, number: str | None) -> Role:
     width = _LLVM_TYPES.get(kind, re.sub(r"^[a-z]+(?=\d)", "b", kind))
     many = f"x{number}" if number and number != "1" else ""
     return Role(SHARED if space == "3" else GLOBAL, group, name, width + many)
+
+
+def _mnk(size: tuple[str, str]) -> int:
+    return "mnk".index(size[0])
 
 
 def _bytes(rest: str) -> str:

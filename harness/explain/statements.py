@@ -121,12 +121,15 @@ def _gcn(line: str) -> list[Statement]:
     return [Statement("gcn", match[1], match[2] or "")] if match else []
 
 
-_SASS = re.compile(r"\s*(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*(?:\.\w+)*)(?=[\s;])\s*(.*);")
+_SASS = re.compile(r"\s*(?:@(!?U?P\w+)\s+)?([A-Z][A-Z0-9]*(?:\.\w+)*)(?=[\s;])\s*(.*);")
+_NEVER = ("!PT", "!UPT")
 
 
 def _sass(line: str) -> Iterator[Statement]:
     if match := _SASS.match(_COMMENT.sub("", line)):
-        yield Statement("sass", match[1], match[2].strip())
+        # ptxas pads with loads under a predicate that is never true.
+        op = "NOP" if match[1] in _NEVER else match[2]
+        yield Statement("sass", op, match[3].strip())
 
 
 _PARSERS: dict[str, Callable[[str], Iterator[Statement] | list[Statement]]] = {

@@ -80,6 +80,10 @@ def _bundle_case(
 ) -> manifest.BundledCase:
     if kernel.launch is None or kernel.reference is None:
         raise HarnessError(f"case {case.id}", "states no launch and reference", "add both")
+    if len(compilations) != 2:
+        raise HarnessError(
+            f"case {case.id}", f"is compiled by {sorted(compilations)}", "give it two toolchains"
+        )
     sides = tuple(_side(role, c, case, store, objects) for role, c in compilations.items())
     check = _problem(case, kernel, spec, spec.problem)
     speed = _problem(case, kernel, spec, spec.speed) if spec.speed is not None else check

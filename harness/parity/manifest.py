@@ -164,7 +164,7 @@ class BundledCase(Record, frozen=True):
     target: Name
     check: Problem
     speed: Problem
-    sides: Annotated[tuple[Side, ...], Meta(min_length=1, max_length=4)]
+    sides: Annotated[tuple[Side, ...], Meta(min_length=2, max_length=2)]
     trials: tuple[Trial, ...]
     omitted: dict[str, str] = msgspec.field(default_factory=dict)
 

@@ -92,11 +92,7 @@ def measure(
         trials=trials,
         resources={label: kernel.resources for label, kernel in sides.kernels.items()},
         binaries={side.role: side.binary for side in case.sides},
-        metadata=(
-            case.sides[0].metadata.differences(case.sides[1].metadata)
-            if len(case.sides) > 1
-            else {}
-        ),
+        metadata=case.sides[0].metadata.differences(case.sides[1].metadata),
         omitted=case.omitted,
     )
 

@@ -79,7 +79,8 @@ def _combine(failed: ParityResult, other: ParityResult) -> ParityResult:
         return msgspec.structs.replace(
             failed, side="both", reason=f"{failed.side}: {failed.reason}; {other.reason}"
         )
-    alone = f"; {other.side or 'the other side'} alone: {other.verdict}"
+    fine = other.state is State.BITWISE_EQUAL  # with itself: no comparison of sides
+    alone = f"; the other side alone: {'nothing found' if fine else other.verdict}"
     return msgspec.structs.replace(
         failed,
         reason=failed.reason + alone,

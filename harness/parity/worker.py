@@ -11,9 +11,11 @@ import contextlib
 import fcntl
 import importlib
 import os
+import queue
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,9 +60,11 @@ class Server:
     def __init__(self, bundle: Bundle, descriptor: int) -> None:
         self._bundle = bundle
         self._channel = os.fdopen(descriptor, "wb", buffering=0)
+        self._requests: queue.Queue[Request] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
 
     def run(self, slot: str, launcher: str) -> None:
-        """Serve until standard input ends or a CUDA error; holds the GPU's lock meanwhile."""
+        """Serve until a CUDA error; holds the GPU's lock meanwhile."""
         self.say(Message("waiting"))
         with gpu_lock(slot):
             try:
@@ -69,14 +73,19 @@ class Server:
                 self.say(Message("refused", problem.thing, f"{problem.cause}\n{problem.way_out}"))
                 return
             self.say(Message("ready", device=device.info))
-            for line in sys.stdin.buffer:
-                request = msgspec.json.decode(line, type=Request)
-                if not self._answer(request, device):
-                    return
+            while self._answer(self._requests.get(), device):
+                pass
 
     def say(self, message: Message) -> None:
         """Send one message to the parent."""
         self._channel.write(msgspec.json.encode(message) + b"\n")
+
+    def _listen(self) -> None:
+        """Take requests; when the parent is gone, leave, even from a launch that never ends."""
+        # Unbuffered: a buffer's lock, held by this thread, would break the interpreter's exit.
+        for line in os.fdopen(os.dup(0), "rb", buffering=0):
+            self._requests.put(msgspec.json.decode(line, type=Request))
+        os._exit(0)
 
     def _answer(self, request: Request, device: Launcher) -> bool:
         """Measure one case; False when this process must not measure another."""

@@ -236,3 +236,22 @@ def test_what_cannot_be_parsed_is_not_equal(
     result = compare.compare("llir", text.encode(), damage(text).encode())
     assert result.verdict is Verdict.DIFFERENT
     assert why in result.note
+
+
+def test_one_more_value_in_the_second_function_is_one_hunk() -> None:
+    """The numbers after it shift, and the same names mean other values in the first function."""
+    function = """\
+define void @{name}(i32 %0) {{
+  %2 = add i32 %0, 1
+{more}  %{last} = mul i32 %2, %0
+  call void @use(i32 %{last}, i32 %2)
+  ret void
+}}
+"""
+    first = function.format(name="f", more="", last=3)
+    left = first + function.format(name="g", more="", last=3)
+    right = first + function.format(name="g", more="  %3 = xor i32 %2, 7\n", last=4)
+    result = compare.compare("llir", left.encode(), right.encode())
+    assert (result.verdict, result.hunks_total) == (Verdict.DIFFERENT, 1)
+    assert [line.split(" = ")[1][:3] for line in result.hunks[0].right] == ["xor"]
+    assert result.hunks[0].region == "@g"

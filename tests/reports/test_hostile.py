@@ -128,7 +128,7 @@ def assert_harmless(page: Page, harmless: Page) -> None:
     for link in page.all("a"):
         href = link.attributes["href"]
         assert re.fullmatch(
-            r"(\.\./)?(index\.html|kernel/[\w.-]+\.html|artifacts/[\w./-]+)?"
+            r"(\.\./)?(index\.html|coverage\.html|kernel/[\w.-]+\.html|artifacts/[\w./-]+)?"
             r"(#[\w.-]+)?",
             href,
         ), href
