@@ -59,8 +59,6 @@ for line in sys.stdin:
 """
 
 
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the table, and return 0 if every target is met, else 1."""
     parser = argparse.ArgumentParser(prog="python -m harness.bench", description=__doc__)
@@ -74,9 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store = Store(Path(folder) / "store")
 
         def session(explaining: bool) -> Session:
-            return options.open_session(
-                corpus, store, "controlled", None, explaining=explaining
-            )
+            return options.open_session(corpus, store, "controlled", None, explaining=explaining)
 
         with console.status("bare triton.compile ..."), session(False) as plain:
             bare = {role: _bare(plain, role, cases) for role in plain.roles}
@@ -93,13 +89,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     twice = {result.case.id for result in results if result.rechecked}
     again = sum(times[case] for times in bare.values() for case in twice)
     ideal = (once + again) / given.jobs
-    table = Table(title=f"{len(cases)} cases, {len(twice)} of them compiled twice, {given.jobs} jobs")
+    table = Table(
+        title=f"{len(cases)} cases, {len(twice)} of them compiled twice, {given.jobs} jobs"
+    )
     for column, justify in (("", "left"), ("value", "right"), ("target", "right"), ("", "left")):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     rows = (
         ("cold / bare compile of the same compilations", cold / ideal, 1.25),
         ("warm / cold", warm / cold, 0.05),
-        ("plain script / cold, each case once per side", script * (once + again) / once / cold, 3.0),
+        (
+            "plain script / cold, each case once per side",
+            script * (once + again) / once / cold,
+            3.0,
+        ),
         ("cold with explanations / cold", (cold + explained) / cold, 1.5),
     )
     met = True

@@ -148,9 +148,9 @@ class Kernel:
     ``function`` is the ``@triton.jit`` function's name in ``kernel.py``. ``targets`` are the
     targets it is meant for, e.g. ``("cuda:90", "hip:gfx950")``; where ``primary`` names some of
     them, only the first specialisation is compiled for the others too (a specialisation whose
-    own ``targets`` leave out all of the primary ones is compiled for its first). ``launch(spec, problem)`` and
-    ``reference(spec, problem, inputs)`` make it runnable: ``inputs`` maps each Input argument
-    to float64 values already rounded to its dtype (integers come as exact float64), and the
+    own ``targets`` leave out all of the primary ones is compiled for its first).
+    ``launch(spec, problem)`` and ``reference(spec, problem, inputs)`` make it runnable:
+    ``inputs`` maps each Input argument to float64 values already rounded to its dtype (integers come as exact float64), and the
     result maps each Output to an :class:`Expected`. ``expect="refuse"`` marks a kernel written
     to be refused by both sides. ``baseline`` marks a plain Triton kernel without TLX.
     """

@@ -49,7 +49,11 @@ def run(case: Case, compilation: Compilation, store: Store) -> list[Check]:
 def check(checks: str, text: str, name: str) -> str:
     """FileCheck's words on why ``text`` does not satisfy ``checks``; empty if it does."""
     options = Options(match_filename=name)
-    matcher = Matcher(options, FInput(name, text), Parser(options, io.StringIO(checks), *pattern_for_opts(options)))
+    matcher = Matcher(
+        options,
+        FInput(name, text),
+        Parser(options, io.StringIO(checks), *pattern_for_opts(options)),
+    )
     matcher.stderr = printed = io.StringIO()
     status = matcher.run()
     return "" if status == 0 else _ANSI.sub("", printed.getvalue())[-2000:] or "does not match"

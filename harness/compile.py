@@ -69,7 +69,7 @@ class Worker:
         self._ready: Future[dict[str, Any]] = Future()
         self._next = 0
         self._requests = -1
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the worker
 
     def identity(self) -> dict[str, Any]:
         """What the worker found out about its toolchain while importing triton.

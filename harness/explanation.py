@@ -14,7 +14,8 @@ class AlignedPass(Record, frozen=True):
     (``note`` says why). ``event``, on rows of both sides, is ``born``, ``grows``, ``shrinks``,
     ``vanishes`` or empty, against the last such row. ``partner`` is, for a pass that both sides
     run at different places, the row where the other side runs it. ``plugin``: the pass, its
-    options or its absence are the plugin's doing. ``behaviour`` comes from grafting: ``same``, ``differs``, ``not grafted`` or empty.
+    options or its absence are the plugin's doing. ``behaviour`` comes from grafting: ``same``,
+    ``differs``, ``not grafted``, ``idle`` (the pass changed nothing on either side) or empty.
     """
 
     manager: str

@@ -75,9 +75,7 @@ def judge(
 
     A stage that a failing side did not produce is covered by the judgement on the outcome.
     """
-    first = _judge_outcome(
-        case, compilations, outcome_label, outcome_fingerprint, ledger, lane
-    )
+    first = _judge_outcome(case, compilations, outcome_label, outcome_fingerprint, ledger, lane)
     found = [first]
     for comparison in comparisons:
         verdict = _verdict_text(comparison)
@@ -131,9 +129,7 @@ def _judge_outcome(
     return judged
 
 
-def _judge_checks(
-    case: Case, checks: Sequence[Check], ledger: Ledger, lane: str
-) -> Judgement:
+def _judge_checks(case: Case, checks: Sequence[Check], ledger: Ledger, lane: str) -> Judgement:
     failed = _failed(checks)
     if not failed:
         return Judgement("check", Status.PASS, f"{len(checks)} hold")

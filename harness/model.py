@@ -72,7 +72,7 @@ class Case(Record, frozen=True):
     virtual_path: str
     source: str
     signature: dict[str, str]
-    constexprs: dict[str, int | float | bool | str | None | dict[str, str]]
+    constexprs: dict[str, int | float | bool | str | dict[str, str] | None]
     divisible_by_16: tuple[str, ...]
     options: dict[str, object]
     within_2gb: tuple[str, ...] = ()

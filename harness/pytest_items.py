@@ -118,9 +118,7 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
         """The message alone for what the engine says; pytest's usual text for a defect."""
-        if isinstance(excinfo.value, (Unexpected, HarnessError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo)
+        return _words(excinfo) or super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where pytest says that the test is."""
@@ -164,11 +162,18 @@ class LedgerItem(pytest.Item):
             if problem.expectation == self.entry.id:
                 raise Unexpected(f"{problem.expectation}: {problem.kind}: {problem.message}")
 
-    repr_failure = CaseItem.repr_failure
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
+        """As for a case."""
+        return _words(excinfo) or super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where pytest says that the test is."""
         return self.path, None, f"expectation {self.entry.id}"
+
+
+def _words(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
+    known = isinstance(excinfo.value, (Unexpected, HarnessError))
+    return str(excinfo.value) if known else ""
 
 
 def failure_message(result: CaseResult, judgement: Judgement) -> str:

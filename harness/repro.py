@@ -102,9 +102,7 @@ diff -u {left}/ttgir.mlir {right}/ttgir.mlir || true
 """
 
 
-def write(
-    run: Run, result: CaseResult, out: Path, pins: Mapping[str, Mapping[str, str]]
-) -> Path:
+def write(run: Run, result: CaseResult, out: Path, pins: Mapping[str, Mapping[str, str]]) -> Path:
     """Write the reproducer of ``result`` into ``out``; ``pins`` has each side's
     requirements by distribution, hashes included, for those distributions that the run used.
 

@@ -34,7 +34,7 @@ def execute(
 
     Ledger entries are checked for staleness against the cases of the whole ``corpus``.
     """
-    started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.monotonic()
     broken = [str(problem) for problem in corpus.problems]
     results: list[CaseResult] = []

@@ -34,7 +34,6 @@ from harness.model import (
 from harness.store import Store, digest
 from harness.toolchains import Controls, Toolchain, identify, proof_problems, tools
 
-
 AGAIN = "-again"  # the name of a candidate that is meant to be the reference itself
 
 

@@ -177,6 +177,7 @@ def _items(values: Mapping[str, object]) -> str:
 _HOW_KNOWN = {
     "graft": "on the same IR, the pass itself behaves differently",
     "only here": "one side only runs it",
+    "moved": "the two sides run it at different places",
     "front end": "",
 }
 _RESOURCES = (

@@ -8,7 +8,6 @@ import pytest
 from harness import toolchains
 from harness.template import write_template
 
-
 Write = Callable[..., Path]
 
 

@@ -37,7 +37,9 @@ def explain(
     console = Console(highlight=False)
     console.print(Text(result.case.id, "bold"))
     if found is None:
-        equal = all(c.verdict in (Verdict.IDENTICAL, Verdict.EQUIVALENT) for c in result.comparisons)
+        equal = all(
+            c.verdict in (Verdict.IDENTICAL, Verdict.EQUIVALENT) for c in result.comparisons
+        )
         if equal or result.outcome.startswith("BOTH"):
             console.print(f"nothing to explain: outcome {result.outcome}, equal at every stage")
             return

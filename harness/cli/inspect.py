@@ -21,11 +21,9 @@ def reproduce(case: Case) -> str:
     return f"tlx-equiv run '{case.id}' --corpus {_root(case)}"
 
 
-def show(
-    case: CaseId, run: options.RunDir = options.OUT, json: options.Json = False
-) -> None:
+def show(case: CaseId, run: options.RunDir = options.OUT, json: options.Json = False) -> None:
     """Show one case: outcome, verdict at each stage, diagnostics, how to reproduce it."""
-    record, result = options.find_result(run, case)
+    _, result = options.find_result(run, case)
     if json:
         options.print_json(result)
         return
@@ -80,7 +78,9 @@ def diff(
     if comparison is None:
         known = [c.stage for c in result.comparisons]
         raise HarnessError(
-            f"stage {stage!r} of {result.case.id}", "not compared in that run", f"use one of {known}"
+            f"stage {stage!r} of {result.case.id}",
+            "not compared in that run",
+            f"use one of {known}",
         )
     if json:
         options.print_json(comparison)
@@ -134,5 +134,3 @@ def _names(run: Run) -> tuple[str, str]:
 
 def _root(case: Case) -> str:
     return case.folder.removesuffix("/" + case.kernel)
-
-

@@ -62,9 +62,7 @@ RunDir = Annotated[Path, typer.Option("--run", help="The run to look at.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Lane = Annotated[
     str,
-    typer.Option(
-        help="'controlled' (same controls on both sides) or 'shipped' (what users get)."
-    ),
+    typer.Option(help="'controlled' (same controls on both sides) or 'shipped' (what users get)."),
 ]
 OUT = Path("build/run")
 SIDES = "fork:plugin"

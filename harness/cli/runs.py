@@ -121,12 +121,16 @@ def summary(run: Run) -> list[Text]:
             lines.append(Text(f"{text} {judgement.verdict}: {judgement.reason}", "red"))
     lines = _shortened(lines, 60)
     for problem in run.ledger_problems:
-        lines.append(Text(f"LEDGER {problem.expectation}: {problem.kind}: {problem.message}", "red"))
+        lines.append(
+            Text(f"LEDGER {problem.expectation}: {problem.kind}: {problem.message}", "red")
+        )
     for problem_text in run.broken:
         lines.append(Text(f"BROKEN {problem_text}", "red"))
-    counts = engine.statuses(run)
-    words = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
-    lines.append(Text(f"{len(run.results)} cases in {run.seconds:.1f} s: {words or 'none'}", "bold"))
+    found = engine.statuses(run)
+    words = ", ".join(f"{found[status]} {status.value}" for status in Status if found[status])
+    lines.append(
+        Text(f"{len(run.results)} cases in {run.seconds:.1f} s: {words or 'none'}", "bold")
+    )
     return lines
 
 
@@ -149,8 +153,10 @@ def _table(run: Run) -> Table:
         cells = [Text(result.outcome)]
         for stage in result.case.target.stages:
             comparison = by_stage.get(stage)
-            shown = comparison is not None and result.produced(stage)
-            cells.append(Text(*SYMBOLS[comparison.verdict]) if shown else Text("."))
+            if comparison is None or not result.produced(stage):
+                cells.append(Text("."))
+            else:
+                cells.append(Text(*SYMBOLS[comparison.verdict]))
         status = result.status()
         table.add_row(Text(result.case.id), *cells, Text(status.value, COLOURS[status]))
     return table

@@ -6,12 +6,14 @@ r"""Comparison of artifacts: bytes first, then normal forms after named rules.
 """
 
 from harness.compare.comparison import compare, difference_size, hunks, normalise
+from harness.compare.locate import Disassemble
 from harness.compare.rules import RULES, Rule, rules_for
 from harness.compare.text import CannotParse, Text
 
 __all__ = [
     "RULES",
     "CannotParse",
+    "Disassemble",
     "Rule",
     "Text",
     "compare",

@@ -18,7 +18,15 @@ from harness.explain.cross import cross, graft
 from harness.explain.grafts import Side, graft_all
 from harness.explain.kinds import classify, summarise
 from harness.explain.resources import resources
-from harness.explanation import AlignedPass, Birth, Count, Crossing, Explanation, Resources
+from harness.explanation import (
+    AlignedPass,
+    Birth,
+    Count,
+    Crossing,
+    Explanation,
+    Graft,
+    Resources,
+)
 from harness.model import Case, Comparison, Compilation, Hunk, Outcome, Verdict
 from harness.store import Store
 
@@ -42,7 +50,7 @@ def explain(
     read = _reader(store)
     rows: tuple[AlignedPass, ...] = ()
     births: tuple[Birth, ...] = ()
-    grafts = ()
+    grafts: tuple[Graft, ...] = ()
     gaps: list[str] = []
     if left[2].trace and right[2].trace:
         rows = align(left[2].trace, right[2].trace)
@@ -250,9 +258,7 @@ def _accepted_elsewhere(
     return None
 
 
-def _counts(
-    case: Case, left: Compilation, right: Compilation, store: Store
-) -> tuple[Count, ...]:
+def _counts(case: Case, left: Compilation, right: Compilation, store: Store) -> tuple[Count, ...]:
     found: list[Count] = []
     for stage in case.target.stages[:-1]:
         texts = [store.read(side.artifacts.get(stage)) for side in (left, right)]
@@ -276,7 +282,5 @@ def _resources(
             continue
         assembly = store.read(side.artifacts.get(text)) or b""
         listing = disassemble(binary) if stage == "cubin" else assembly.decode()
-        found[side.role] = resources(
-            case.target, binary, listing, msgspec.json.decode(metadata)
-        )
+        found[side.role] = resources(case.target, binary, listing, msgspec.json.decode(metadata))
     return found

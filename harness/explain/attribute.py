@@ -101,9 +101,7 @@ def attribute_failure(
         if failure.phase in FRONT_END_PHASES:
             return ("frontend",), (f"{role} fails in its front end ({failure.phase})",)
         where = f"{role} fails in {failure.pass_name or failure.phase}"
-        failing = next(
-            (row for row in rows if row.name == failure.pass_name and row.plugin), None
-        )
+        failing = next((row for row in rows if row.name == failure.pass_name and row.plugin), None)
         if failing is not None or failure.pass_name.startswith(("tlx-", "utlx-")):
             return ("plugin-passes",), (f"{where}, a pass of the plugin",)
         if accepted_elsewhere:

@@ -28,9 +28,7 @@ class Grafted(Record, frozen=True):
     errors: dict[str, str] = {}
 
 
-def cross(
-    worker: Worker, fingerprint: str, case: Case, handover: str, store: Store
-) -> Crossed:
+def cross(worker: Worker, fingerprint: str, case: Case, handover: str, store: Store) -> Crossed:
     """Feed the module ``handover`` (a stored hash) to the back end of ``worker``'s side.
 
     Named rewrites are tried where the text does not parse. The result is kept in the store.

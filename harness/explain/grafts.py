@@ -83,7 +83,7 @@ def graft_all(
                     outputs[number] = (theirs, output) if name == "right" else (output, theirs)
         behaviour = "same" if set(verdicts) == {"same"} else "not grafted"
         behaviour = "differs" if "differs" in verdicts else behaviour
-        for at in {number, row.partner} - {None}:
+        for at in (number, *([] if row.partner is None else [row.partner])):
             judged[at] = msgspec.structs.replace(judged[at], behaviour=behaviour)
     return Grafts(tuple(judged), tuple(found), outputs)
 
@@ -102,13 +102,9 @@ def _acts(trace: Sequence[PassStep], at: int) -> bool:
     return trace[at].sha256 != trace[at - 1].sha256
 
 
-def _idle(
-    row: AlignedPass, traces: tuple[Sequence[PassStep], Sequence[PassStep]]
-) -> AlignedPass:
+def _idle(row: AlignedPass, traces: tuple[Sequence[PassStep], Sequence[PassStep]]) -> AlignedPass:
     """The row, marked if its pass changed nothing on any side that runs it."""
-    ran = [
-        (trace, at) for trace, at in zip(traces, (row.left, row.right), strict=True) if at
-    ]
+    ran = [(trace, at) for trace, at in zip(traces, (row.left, row.right), strict=True) if at]
     idle = bool(ran) and not any(_acts(trace, at) for trace, at in ran)
     return msgspec.structs.replace(row, behaviour="idle") if idle else row
 

@@ -43,6 +43,8 @@ _TITLES = {
     tables.PROGRAM: "program id register:",
 }
 
+_IN_FULL = (tables.BARRIERS, tables.FENCES, tables.MMA, tables.PROGRAM)
+
 
 def classify(stage: str, hunk: Hunk, sides: tuple[str, str] = ("fork", "plugin")) -> Hunk:
     """The hunk with its kinds, joined by ``"; "`` with the most significant first, and the
@@ -196,14 +198,15 @@ def _roles(table: str, left: list[_Member], right: list[_Member]) -> Iterator[Ki
 def _role_change(table: str, old: list[Role], new: list[Role]) -> Kind:
     names = [", ".join(dict.fromkeys(part.name for part in side)) for side in (old, new)]
     details = [", ".join(dict.fromkeys(part.detail for part in side)) for side in (old, new)]
-    if details[0] == details[1]:
+    same = details[0] == details[1]
+    if same and table in (tables.SHARED, tables.GLOBAL):
         return Kind(f"address space or form: {change(*names)}")
     if table == tables.WARPS and old[0].group == "partition":
         numbers = [text.replace(" warps", "") for text in details]
         return Kind(f"warps of a partition: {change(*numbers)}", SIGNIFICANT)
     if table == tables.WARPS:
         details = [text.removeprefix("registers ") for text in details]
-    if table in (tables.BARRIERS, tables.FENCES, tables.MMA, tables.PROGRAM) or not all(details):
+    if same or table in _IN_FULL or not all(details):
         texts = [", ".join(map(str, side)) for side in (old, new)]
         return Kind(f"{_TITLES[table]} {change(*texts)}", SIGNIFICANT)
     name = names[0] if names[0] == names[1] else change(*names)

@@ -55,7 +55,9 @@ class CudaLauncher:
             torch.zeros(1, device="cuda")
         except RuntimeError as error:
             raise HarnessError(
-                "GPU", f"cannot be used: {error}", "see whether another process holds it"
+                "GPU",
+                f"cannot be used: {str(error).splitlines()[0]}",
+                "see with nvidia-smi whether another process holds it or its memory",
             ) from error
         self.device = torch.device("cuda", torch.cuda.current_device())
         found = torch.cuda.get_device_properties(self.device)

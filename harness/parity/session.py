@@ -103,7 +103,7 @@ def gpus() -> tuple[str, ...]:
         raise HarnessError(
             "GPU",
             "torch finds no CUDA device (no GPU, no driver, or none in CUDA_VISIBLE_DEVICES)",
-            "run this on a machine with a GPU, on a bundle made here",
+            "run this on a machine with a GPU; bundles can be copied there",
         )
     named = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
     return tuple(named[:count]) if named != [""] else tuple(map(str, range(count)))

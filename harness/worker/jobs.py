@@ -155,7 +155,7 @@ def run(request: dict[str, Any], folder: str) -> None:
     os.chdir(folder)
     try:
         result = {"ok": True, **JOBS[request["job"]](request, folder)}
-    except BaseException as error:  # a kernel may raise anything, SystemExit too
+    except BaseException as error:  # noqa: BLE001  a kernel may raise anything, SystemExit too
         result = {
             "ok": False,
             "exception": type(error).__name__,

@@ -252,9 +252,8 @@ def main(argv: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the harness decides when to stop
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = identity.before_import(given["descriptors"])
-    from triton._C import libtriton  # type: ignore[import-not-found]
-
     import triton.compiler  # type: ignore[import-not-found]  # noqa: F401  children start warm
+    from triton._C import libtriton  # type: ignore[import-not-found]
 
     after = identity.after_import(before, given["descriptors"])
     warm(given["preload"])

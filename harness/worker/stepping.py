@@ -53,7 +53,7 @@ def install(libtriton: Any) -> None:
     """Wrap the pass adders of ``libtriton`` and its pass manager; once per process."""
     real = libtriton.ir.pass_manager
 
-    class SteppingPassManager(real):  # type: ignore[misc]
+    class SteppingPassManager(real):  # type: ignore[misc, valid-type]
         def __init__(self, context: Any) -> None:
             super().__init__(context)
             self._context = context
@@ -226,7 +226,8 @@ class Recorder:
             with open(os.path.join(self._folder, "ir", sha), "wb") as file:
                 file.write(self._zlib.compress(text.encode(), 1))
         if self._trace is None:
-            self._trace = open(os.path.join(self._folder, "trace.jsonl"), "w", buffering=1)
+            path = os.path.join(self._folder, "trace.jsonl")
+            self._trace = open(path, "w", buffering=1)  # noqa: SIM115  open to the child's end
         self._trace.write(self._json.dumps(step) + "\n")
 
     def handing_over(self, text: str) -> None:

@@ -9,8 +9,17 @@ import pytest
 from harness import judge, ledger
 from harness.errors import HarnessError
 from harness.ledger import Expectation
-from harness.model import Case, Check, Comparison, Compilation, Failure, Outcome, Status, Verdict
-from harness.model import Target
+from harness.model import (
+    Case,
+    Check,
+    Comparison,
+    Compilation,
+    Failure,
+    Outcome,
+    Status,
+    Target,
+    Verdict,
+)
 
 TODAY = datetime.date(2026, 12, 1)
 ENTRY = Expectation(
@@ -138,9 +147,7 @@ def failing(role: str, outcome: Outcome = Outcome.ERROR) -> Compilation:
         ),
     ],
 )
-def test_outcomes(
-    expect: str, sides: tuple[Compilation, Compilation], label: str, status: Status
-):
+def test_outcomes(expect: str, sides: tuple[Compilation, Compilation], label: str, status: Status):
     case = msgspec.structs.replace(CASE, expect=expect)
     assert judge.outcome(*sides)[0] == label
     assert judged([], entries=(), case=case, sides=sides)["outcome"] is status

@@ -134,7 +134,9 @@ def test_a_hang_is_killed_at_its_deadline_with_everything_it_started(
 
 
 def test_a_flood_of_output_is_cut_and_says_so(worker: Worker, write_kernel, tmp_path: Path):
-    source = "import sys\nfor _ in range(2000): sys.stdout.write('x' * 10000)\nraise ValueError('end')"
+    source = (
+        "import sys\nfor _ in range(2000): sys.stdout.write('x' * 10000)\nraise ValueError('end')"
+    )
     done = attempt(worker, write_kernel("flood", source), tmp_path)
     assert done.outcome is Outcome.ERROR
     printed = Store(tmp_path / "store").read(done.artifacts["stderr"])
@@ -160,7 +162,7 @@ def test_prints_on_any_descriptor_do_not_corrupt_the_protocol(
     worker: Worker, write_kernel, tmp_path: Path
 ):
     template = (write_kernel("plain") / "plain" / "kernel.py").read_text()
-    noisy = template.replace('import triton\n', PROTOCOL_NOISE + "import triton\n", 1)
+    noisy = template.replace("import triton\n", PROTOCOL_NOISE + "import triton\n", 1)
     folder = write_kernel("noisy", noisy.replace("def plain", "def noisy"))
     cases = {case.kernel: case for case in corpus.load([folder]).cases}
     done = compile_case(worker, cases["noisy"], "f", Store(tmp_path / "store"))
@@ -179,7 +181,7 @@ def test_a_name_that_a_side_lacks_is_unsupported_not_an_error(
 
 def test_the_failing_pass_is_named(worker: Worker, write_kernel, tmp_path: Path):
     """cp.async moves at least 4 bytes: one-element fp16 copies are refused late, in a pass."""
-    source = '''
+    source = """
 import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
@@ -193,7 +195,7 @@ def narrow(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tlx.async_load_commit_group([token])
     tlx.async_load_wait_group(0)
     tl.store(y_ptr + offsets, tlx.local_load(tlx.local_view(buffers, 0)))
-'''
+"""
     folder = write_kernel(
         "narrow",
         source,

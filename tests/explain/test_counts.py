@@ -158,7 +158,7 @@ def test_amd_waits_and_copies_to_lds(text):
         ("ptx", "	mov.b32 %r1, %r2; // cp.async.wait_group 1;"),
         ("ptx", "$L_wgmma.wait_group:"),
         ("ptx", "	.b8 99 // cp.async.wait_group 0;"),
-        ("llir", '  %1 = load i32, ptr %0, !dbg !7 ; call void @llvm.nvvm.barrier0()'),
+        ("llir", "  %1 = load i32, ptr %0, !dbg !7 ; call void @llvm.nvvm.barrier0()"),
         ("llir", "declare void @llvm.nvvm.cp.async.wait.group(i32)"),
         ("amdgcn", "	v_mov_b32_e32 v0, 0 ; s_waitcnt vmcnt(0)"),
         ("amdgcn", "s_waitcnt:"),
@@ -171,7 +171,9 @@ def test_names_in_strings_comments_labels_and_types_are_not_counted(stage, line)
 
 
 def test_every_instruction_of_a_line_is_counted():
-    line = "  { .reg .pred p; setp.ne.b32 p, %r1, 0; @p cp.async.wait_group 3; @!p bar.sync 1, 64; }"
+    line = (
+        "  { .reg .pred p; setp.ne.b32 p, %r1, 0; @p cp.async.wait_group 3; @!p bar.sync 1, 64; }"
+    )
     counts = count("ptx", line)
     assert tables(counts) == {
         "barriers": {"bar.sync 1, 64": 1},

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-
 import pytest
 
 from harness import corpus, ledger, planting, toolchains
@@ -104,11 +103,9 @@ def plantings(trace: tuple[PassStep, ...]) -> list[tuple[str, PassStep, int, dic
             neighbour = trace[index + 1]
             names = {step.name, neighbour.name}
             planned.append(("swap", step, occurrence, {"neighbours": (neighbour.adder,)}, names))
-    for index, step in enumerate(trace):
+    for step in trace:
         if step.name in OPTIONS and json.loads(step.arguments)[0] != list(OPTIONS[step.name]):
-            planned.append(
-                ("option", step, 0, {"arguments": OPTIONS[step.name]}, {step.name})
-            )
+            planned.append(("option", step, 0, {"arguments": OPTIONS[step.name]}, {step.name}))
     return planned
 
 

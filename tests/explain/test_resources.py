@@ -61,7 +61,10 @@ def test_cuobjdump_of_the_toolchain_agrees(plugin, artifact, tmp_path):
     cubin = tmp_path / "relay.cubin"
     cubin.write_bytes(artifact("relay.plugin.cubin"))
     said = subprocess.run(
-        [tools.cuobjdump, "--dump-resource-usage", cubin], capture_output=True, text=True, check=True
+        [tools.cuobjdump, "--dump-resource-usage", cubin],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     found = resources(
         Target("cuda", "90"),
@@ -135,9 +138,7 @@ def test_amd_occupancy_is_what_the_compiler_says(of, text):
 
 
 def test_without_a_disassembly_instructions_are_unknown(artifact):
-    found = resources(
-        Target("cuda", "90"), artifact("relay.fork.cubin"), None, LAUNCH["relay"][1]
-    )
+    found = resources(Target("cuda", "90"), artifact("relay.fork.cubin"), None, LAUNCH["relay"][1])
     assert found.registers == 128
     assert found.instructions is None
     assert found.spill_stores is None

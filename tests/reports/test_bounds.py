@@ -44,7 +44,7 @@ def swollen(result: CaseResult) -> CaseResult:
     )
 
 
-@pytest.mark.parametrize("count", [1, 30, 300])
+@pytest.mark.parametrize("count", [1, 150])
 def test_a_kernels_page_stays_small_whatever_its_cases_hold(run: Run, result_of, count):
     result = swollen(result_of("dots/pipelined_gemm"))
     page = kernel_page(run, *copies(result, count))
@@ -62,7 +62,7 @@ def test_what_matters_most_keeps_its_room(run, result_of):
     passing = msgspec.structs.replace(result, judgements=(Judgement("outcome", Status.PASS, "OK"),))
     new = copies(result, 1)[0]
     case = msgspec.structs.replace(new.case, id="many/kernel_0/new@cuda:90", spec="new")
-    page = kernel_page(run, *copies(passing, 150), msgspec.structs.replace(new, case=case))
+    page = kernel_page(run, *copies(passing, 80), msgspec.structs.replace(new, case=case))
     opened = [e for e in page.all("details", class_="case") if "open" in e.attributes]
     assert [e.attributes["id"] for e in opened] == ["many.kernel_0.new-cuda-90"]
     panes = [e for e in page.all("article") if e.path.count("details") == 2]
