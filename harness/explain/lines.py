@@ -75,6 +75,7 @@ _NAMED = (
     ),
     (re.compile(r"(\.reg) "), "virtual registers declared"),
     (re.compile(r"(!\w+'?) = "), "metadata"),
+    (re.compile(r"(i\d+) -?\d+, label "), "cases of a switch"),
     (re.compile(r"(\.(?:version|target|headerflags|amdgcn_target))\b"), "target or version"),
     (re.compile(r"\.set (?:.*\.)?(\w+),"), "launch metadata"),
     (re.compile(r"-? ?(\.[a-z]\w*):"), "launch metadata"),
