@@ -15,6 +15,7 @@ from harness.model import (
     Failure,
     Judgement,
     Outcome,
+    Parity,
     Run,
     Status,
     Verdict,
@@ -90,6 +91,40 @@ def judge(
     if checks:
         found.append(_judge_checks(case, checks, ledger, lane))
     return tuple(found)
+
+
+def judge_parity(
+    case: Case, parity: Parity, ledger: Ledger, lane: str
+) -> tuple[Judgement, ...]:
+    """Judge what a GPU showed: the bits (stage ``parity``), and the speed if it was compared.
+
+    Equal bits pass and so does a candidate that is not slower beyond noise; anything else is
+    for the ledger, but a case that could not be launched is never as expected.
+    """
+    prints = parity_fingerprints(parity)
+    if parity.state == "SKIPPED":
+        return (Judgement("parity", Status.BROKEN, parity.verdict, "", parity.reason),)
+    found = [Judgement("parity", Status.PASS, parity.verdict)]
+    if "parity" in prints:
+        found = [_ledger(case, "parity", parity.verdict, prints["parity"], ledger, lane)]
+    if "speed" in prints:
+        found.append(_ledger(case, "speed", prints["speed"], prints["speed"], ledger, lane))
+    elif parity.speed is not None and parity.speed.compared:
+        found.append(Judgement("speed", Status.PASS, parity.speed.verdict))
+    return tuple(found)
+
+
+def parity_fingerprints(parity: Parity | None) -> dict[str, str]:
+    """What identifies a finding on a GPU, by stage: its state and side, or ``slower``.
+
+    Neither depends on measured numbers, which vary from run to run.
+    """
+    found = {}
+    if parity is not None and parity.state not in ("BITWISE_EQUAL", "SKIPPED"):
+        found["parity"] = parity.verdict
+    if parity is not None and parity.speed is not None and parity.speed.verdict == "slower":
+        found["speed"] = "slower"
+    return found
 
 
 def exit_status(run: Run) -> int:

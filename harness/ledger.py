@@ -26,10 +26,13 @@ ATTRIBUTIONS = (
     "debug-info",
     "unresolved",
 )
+GPU_STAGES = ("parity", "speed")  # judged when a GPU's results join a run, not before
+STALE_ON_GPU = "stale on the GPU"
 
 
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry. ``fingerprints`` maps a stage (or ``outcome``, ``check``) to those accepted."""
+    """One entry. ``fingerprints`` maps a stage (or ``outcome``, ``check``, ``parity``,
+    ``speed``) to those accepted."""
 
     id: str
     cases: tuple[str, ...]
@@ -47,8 +50,12 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (
             lane == self.lane
             and stage in self.fingerprints
-            and any(matches(case_id, pattern) for pattern in self.cases)
+            and bool(self.among([case_id]))
         )
+
+    def among(self, cases: Iterable[str]) -> list[str]:
+        """Those of ``cases`` (ids) that the entry's patterns match."""
+        return [c for c in cases if any(matches(c, pattern) for pattern in self.cases)]
 
 
 class Ledger:
@@ -90,7 +97,7 @@ class Ledger:
                         entry.id, "expired", f"expired on {entry.expires}: review it and set a date"
                     )
                 )
-            mine = [c for c in whole if any(matches(c, pattern) for pattern in entry.cases)]
+            mine = entry.among(whole)
             if not mine:
                 found.append(
                     LedgerProblem(
@@ -98,21 +105,36 @@ class Ledger:
                     )
                 )
             elif set(mine) <= set(ran):
-                stale = [
-                    f"{stage} {fingerprint}"
-                    for stage, fingerprints in entry.fingerprints.items()
-                    for fingerprint in fingerprints
-                    if (entry.id, stage, fingerprint) not in self._met
-                ]
-                if stale:
-                    text = f"no case shows {', '.join(stale[:4])}"
-                    text += f" and {len(stale) - 4} more" if len(stale) > 4 else ""
-                    found.append(
-                        LedgerProblem(
-                            entry.id, "stale", text + ": the difference is gone, remove it"
-                        )
-                    )
+                found += self._stale(entry, set(entry.fingerprints) - set(GPU_STAGES), "stale")
         return tuple(found)
+
+    def gpu_problems(
+        self, ran: Sequence[str], whole: Sequence[str], lane: str
+    ) -> tuple[LedgerProblem, ...]:
+        """Entries with a parity or speed fingerprint that no case shows any more.
+
+        As for ``problems``, ``whole`` being the cases that could run on that kind of GPU.
+        """
+        found = []
+        for entry in self.expectations:
+            mine = entry.among(whole)
+            if entry.lane == lane and mine and set(mine) <= set(ran):
+                found += self._stale(entry, set(GPU_STAGES), STALE_ON_GPU)
+        return tuple(found)
+
+    def _stale(self, entry: Expectation, stages: set[str], kind: str) -> list[LedgerProblem]:
+        stale = [
+            f"{stage} {fingerprint}"
+            for stage, fingerprints in entry.fingerprints.items()
+            if stage in stages
+            for fingerprint in fingerprints
+            if (entry.id, stage, fingerprint) not in self._met
+        ]
+        if not stale:
+            return []
+        text = f"no case shows {', '.join(stale[:4])}"
+        text += f" and {len(stale) - 4} more" if len(stale) > 4 else ""
+        return [LedgerProblem(entry.id, kind, text + ": the difference is gone, remove it")]
 
 
 def read(paths: Iterable[Path], today: datetime.date) -> Ledger:

@@ -279,7 +279,8 @@ class Status(str, enum.Enum):
 
 
 class Judgement(Record, frozen=True):
-    """One stage of one case, judged. ``stage`` may also be ``outcome``.
+    """One stage of one case, judged. ``stage`` may also be ``outcome``, ``check``, ``parity``
+    or ``speed``.
 
     ``expectation`` is the id of the ledger entry that applied; ``reason`` its reason, or why
     the judgement is what it is.
@@ -290,6 +291,59 @@ class Judgement(Record, frozen=True):
     verdict: str
     expectation: str = ""
     reason: str = ""
+
+
+class BitsOf(Record, frozen=True):
+    """One output of one input distribution, the two sides' bits compared."""
+
+    distribution: str
+    output: str
+    elements: int
+    differing: int = 0
+    worst_ulp: int = 0
+    first_index: tuple[int, ...] = ()
+
+
+class SpeedOf(Record, frozen=True):
+    """Both sides timed in turns: medians in microseconds, candidate over reference.
+
+    ``low`` and ``high`` bound the ratio with 99 % confidence. ``verdict`` is ``same``,
+    ``slower``, ``faster`` (the candidate), ``too short to time``, ``one binary`` or
+    ``one side``; the last two have no ratio.
+    """
+
+    verdict: str
+    medians: dict[str, float]
+    ratio: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is a ratio of two binaries."""
+        return len(self.medians) == 2
+
+
+class Parity(Record, frozen=True):
+    """What launching both sides' binaries of a case on one GPU showed.
+
+    ``state`` and ``side`` are those of ``harness.parity.result``, ``verdict`` both as text.
+    ``truth`` maps a side (``both`` for one binary) to its largest error against the float64
+    reference as a fraction of the bound; ``registers`` and ``local_bytes`` (spills and stack)
+    are per thread, as loaded; ``omitted`` says of input distributions why they were not tried.
+    """
+
+    verdict: str
+    state: str
+    side: str = ""
+    reason: str = ""
+    bits: tuple[BitsOf, ...] = ()
+    truth: dict[str, float] = {}
+    speed: SpeedOf | None = None
+    registers: dict[str, int] = {}
+    local_bytes: dict[str, int] = {}
+    omitted: dict[str, str] = {}
+    device: str = ""
 
 
 class CaseResult(Record, frozen=True):
@@ -304,6 +358,7 @@ class CaseResult(Record, frozen=True):
     checks: tuple[Check, ...] = ()
     rechecked: bool = False
     explanation: Explanation | None = None
+    parity: Parity | None = None
 
     def produced(self, stage: str) -> bool:
         """Whether both sides produced an artifact at ``stage``."""
@@ -356,7 +411,10 @@ class NameCoverage(Record, frozen=True):
 
 
 class Run(Record, frozen=True):
-    """One execution over a set of cases: the contents of ``run.json``."""
+    """One execution over a set of cases: the contents of ``run.json``.
+
+    ``parity_device`` names the GPUs and driver of the parity results that were merged in.
+    """
 
     version: int
     started: str
@@ -373,6 +431,7 @@ class Run(Record, frozen=True):
     broken: tuple[str, ...] = ()
     void: str = ""
     coverage: tuple[NameCoverage, ...] = ()
+    parity_device: str = ""
 
     def judgements(self) -> Iterator[tuple[CaseResult, Judgement]]:
         """Every judgement with its case, in run order."""

@@ -90,6 +90,7 @@ def differences(result: CaseResult) -> list[tuple[str, str]]:
     prints = {c.stage: c.fingerprint for c in result.comparisons}
     prints["outcome"] = result.outcome_fingerprint
     prints["check"] = judge.checks_fingerprint(result.checks)
+    prints |= judge.parity_fingerprints(result.parity)
     return [
         (judgement.stage, prints[judgement.stage])
         for judgement in result.judgements

@@ -75,9 +75,9 @@ _NO_CLUSTER = (
     "the attribute. Any other size stays a difference."
 )
 _EARLY = (
-    "At the end of `make_ttir` the fork has already recorded what upstream records at the start "
-    "of its conversion to TTGIR. Both sides were asked for the same target and one CTA; at "
-    "ttgir the attribute is on both sides and compared as it is."
+    "At the end of `make_ttir` one side has already recorded what the other records at the start "
+    "of its conversion to TTGIR. Both sides were asked for the same target, warps and one CTA; "
+    "at ttgir the attribute is on both sides and compared as it is."
 )
 
 _NEUTRAL = (
@@ -90,6 +90,8 @@ _NEUTRAL = (
     ("ttg.cluster-dim-y", "1 : i32", _STAGES, _NO_CLUSTER),
     ("ttg.cluster-dim-z", "1 : i32", _STAGES, _NO_CLUSTER),
     ("ttg.num-ctas", "1 : i32", ("ttir",), _EARLY),
+    ("ttg.num-warps", "[0-9]+ : i32", ("ttir",), _EARLY),
+    ("ttg.threads-per-warp", "[0-9]+ : i32", ("ttir",), _EARLY),
     ("ttg.target", '"(?:cuda:[0-9]+|hip:gfx[0-9a-f]+)"', ("ttir",), _EARLY),
 )
 

@@ -39,17 +39,36 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
     from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found]
     from triton.compiler import compile  # type: ignore[import-not-found]
 
+    target = GPUTarget(*request["target"])
+    _pretend(target)
     ast_source = make_source(kernel, case)
     recorder.entering("frontend", "")
     stepping.observe(recorder)
     try:
         compiled = compile(
-            ast_source, target=GPUTarget(*request["target"]), options=options_of(request)
+            ast_source, target=target, options=options_of(request)
         )
     finally:
         stepping.observe(None)
     metadata = compiled.metadata._asdict()
     return {"metadata": {key: metadata[key] for key in LAUNCH_METADATA if key in metadata}}
+
+
+def _pretend(target: Any) -> None:
+    """Let code that asks for the current GPU hear the target, on a machine without one.
+
+    The fork's front end asks (``is_hip``) where a launch would have a GPU; compiling alone has
+    none, and would fail for want of a driver.
+    """
+    from triton.runtime.driver import driver  # type: ignore[import-not-found]
+
+    class Absent:
+        """A driver that only knows what its GPU would be."""
+
+        def get_current_target(self) -> Any:
+            return target
+
+    driver.set_active(Absent())
 
 
 def make_source(kernel: Any, case: dict[str, Any]) -> Any:
