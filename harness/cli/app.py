@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from harness.cli import cases, coverage, explain, inspect, ledger, runs, toolchains
+from harness.cli import cases, coverage, explain, inspect, ledger, parity, runs, toolchains
 from harness.errors import HarnessError
 
 app = typer.Typer(
@@ -32,6 +32,9 @@ for command in (
     explain.repro,
     ledger.expect,
     coverage.coverage,
+    parity.bundle,
+    parity.parity,
+    parity.merge,
     runs.report,
     cases.new_kernel,
 ):

@@ -158,6 +158,20 @@ def reduction_ordering(text: Text) -> Text:
     return text.each(without)
 
 
+_NO_SCRATCH = r"ttg\.(?:global|profile)_scratch_memory_(?:alignment = 1|size = 0) : i32"
+_SCRATCH = re.compile(rf", {_NO_SCRATCH}(?=[,}}])|(?<=\{{){_NO_SCRATCH}(?:, )?")
+
+
+@rule("mlir.no-scratch-memory", *_STAGES)
+def no_scratch_memory(text: Text) -> Text:
+    """`ttg.global_scratch_memory_size = 0` and its kin, with an alignment of 1.
+
+    The fork writes down that a kernel needs no scratch memory; upstream writes only what is
+    needed. A size other than 0 or an alignment other than 1 stays a difference.
+    """
+    return text.each(lambda line: _SCRATCH.sub("", line) if "scratch_memory" in line else line)
+
+
 _DESCRIPTOR = "!tt.tensordesc<tensor<"
 _BRACKET = re.compile(rf"{STRING}|->|[<>]")
 

@@ -10,6 +10,9 @@ _NAME = r"%[\w$.-]+|\^[\w$.-]+"
 _NAMES = tokens(_NAME)
 _RESULTS = re.compile(r"(?m)^ *(%[\w$.-]+(?::\d+)?(?:, %[\w$.-]+(?::\d+)?)*) = ")
 _BLOCK = re.compile(r"(?m)^ *(\^[\w$.-]+)((?:\(.*\))?:(?: *//.*)?)$")
+# The printer's comment on a block's predecessors. It repeats what the branches say, and may name
+# an entry block, which has no label of its own.
+_PREDECESSORS = re.compile(r"(?<=:)  // (?:no predecessors|pred: .*|\d+ preds: .*)$")
 _ARGUMENT = re.compile(rf'("(?:[^"\\]|\\.)*")|((?:{_NAME})(?=: | = ))')
 
 
@@ -78,6 +81,8 @@ def number_values(text: Text) -> Text:
             run.clear()
 
     for line in text.lines:
+        if "//" in line:
+            line = _PREDECESSORS.sub("", line)
         closes, opens = line.lstrip().startswith("}"), line.endswith("{")
         if closes:
             flush()

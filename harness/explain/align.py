@@ -105,7 +105,7 @@ def _row(
         plugin = PLUGIN in right.adder or _by_plugin(right)
     else:
         # A pass of Triton's own with the same options is Triton's, whoever added it.
-        chosen = _by_plugin(right) and left.options != right.options
+        chosen = _by_plugin(right) and _options_differ(left.options, right.options)
         plugin = PLUGIN in right.adder or chosen
     return AlignedPass(
         manager=step.manager,
@@ -116,6 +116,13 @@ def _row(
         right_options=right.options if right else "",
         plugin=plugin,
     )
+
+
+def _options_differ(left: str, right: str) -> bool:
+    """Whether an option that both sides' pass has is given another value; one that only one
+    side's pass has belongs to the pass, not to who runs it."""
+    sides = [dict(part.partition("=")[::2] for part in text.split()) for text in (left, right)]
+    return any(sides[0][name] != sides[1][name] for name in sides[0].keys() & sides[1].keys())
 
 
 def _by_plugin(step: PassStep) -> bool:

@@ -15,8 +15,8 @@ import msgspec
 
 from harness.errors import HarnessError
 from harness.parity.manifest import BundledCase
+from harness.parity.protocol import LOCATING, Message, Request
 from harness.parity.result import Device, ParityResult, State
-from harness.parity.worker import LOCATING, Message, Request
 
 ROOT = Path(__file__).resolve().parents[2]
 _START = 300.0  # seconds; importing torch and opening a context on a busy machine

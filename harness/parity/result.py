@@ -166,6 +166,11 @@ class ParityResult(Record, frozen=True):
         """Whether anything was measured."""
         return self.state is not State.SKIPPED
 
+    @property
+    def slower(self) -> bool:
+        """Whether the candidate is slower than the reference beyond noise."""
+        return self.speed is not None and self.speed.verdict == "slower"
+
 
 class Device(Record, frozen=True):
     """The GPU and what drove it."""
@@ -197,6 +202,19 @@ class ParityReport(Record, frozen=True):
         for result in self.results:
             found[result.verdict] = found.get(result.verdict, 0) + 1
         return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def findings(self) -> list[ParityResult]:
+        """The cases that are not as they should be: not equal, slower, or not launched.
+
+        A case that was compiled for another architecture than the GPUs' is none.
+        """
+        archs = {device.arch for device in self.gpus.values()}
+        return [
+            result
+            for result in self.results
+            if (result.launched or result.case.rpartition("@")[2] in archs)
+            and (result.state is not State.BITWISE_EQUAL or result.slower)
+        ]
 
 
 def load_report(path: Path) -> ParityReport:

@@ -26,33 +26,8 @@ from harness.errors import HarnessError
 from harness.parity import measure, speed
 from harness.parity.bundle import Bundle
 from harness.parity.launcher import Launcher
-from harness.parity.result import Device, ParityResult, State
-
-LOCATING = "locate the first differing element"
-
-
-class Request(msgspec.Struct):
-    """Measure one case, launching these roles."""
-
-    case: str
-    roles: tuple[str, ...]
-
-
-class Message(msgspec.Struct, omit_defaults=True):
-    """What a worker says.
-
-    ``kind``: ``waiting`` (for the GPU's lock), ``ready`` (with ``device``), ``refused`` (no
-    usable GPU), ``doing`` (``side`` and ``what``), ``skipped``, ``fault`` (the worker leaves),
-    ``result``. A result that is not ``final`` is followed by a better one, if all goes well.
-    """
-
-    kind: str
-    side: str = ""
-    what: str = ""
-    device: Device | None = None
-    result: ParityResult | None = None
-    final: bool = True
-
+from harness.parity.protocol import LOCATING, Message, Request
+from harness.parity.result import State
 
 class Server:
     """Serves requests on the one GPU that CUDA_VISIBLE_DEVICES leaves visible."""

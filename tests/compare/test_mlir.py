@@ -402,3 +402,47 @@ def test_a_warp_specialised_partition_is_named(pair: Pair) -> None:
     other = text[:place] + "arith.x" + text[place + len("arith.") :]
     result = compare.compare("ttgir", text.encode(), other.encode())
     assert [hunk.region for hunk in result.hunks] == ["@two_tasks / partition0"]
+
+
+def test_a_comment_on_predecessors_may_name_the_unlabelled_entry_block():
+    """After convert-scf-to-cf the entry block is a predecessor that is nowhere defined, while
+    the body of a reduction defines a ^bb0 of its own."""
+    text = """module {
+  tt.func public @f(%arg0: i32, %arg1: tensor<8xf32>) {
+    cf.br ^bb1(%arg0 : i32)
+  ^bb1(%0: i32):  // 2 preds: ^bb0, ^bb1
+    %1 = "tt.reduce"(%arg1) <{axis = 0 : i32}> ({
+    ^bb0(%arg2: f32, %arg3: f32):
+      %2 = arith.addf %arg2, %arg3 : f32
+      tt.reduce.return %2 : f32
+    }) : (tensor<8xf32>) -> f32
+    cf.br ^bb1(%0 : i32)
+  }
+}
+"""
+    renumbered = text.replace("^bb1", "^bb7").replace("%2", "%9")
+    assert compare.compare("ttgir", text.encode(), renumbered.encode()).rules == ("mlir.ssa-names",)
+    other = renumbered.replace("^bb7(%0 : i32)", "^bb7(%arg0 : i32)")
+    assert compare.compare("ttgir", text.encode(), other.encode()).verdict is Verdict.DIFFERENT
+
+
+SCRATCH = (
+    "ttg.global_scratch_memory_alignment = 1 : i32, ttg.global_scratch_memory_size = {} : i32, "
+    "ttg.profile_scratch_memory_alignment = 1 : i32, ttg.profile_scratch_memory_size = 0 : i32"
+)
+
+
+@pytest.mark.parametrize(("size", "equal"), [(0, True), (128, False)])
+def test_only_the_absence_of_scratch_memory_is_ignored(size: int, equal: bool):
+    text = """module attributes {{{0}"ttg.num-warps" = 4 : i32}} {{
+  tt.func public @f() attributes {{noinline = false{1}}} {{
+    tt.return
+  }}
+}}
+"""
+    scratch = SCRATCH.format(size)
+    left = text.format(scratch + ", ", ", " + scratch).encode()
+    right = text.format("", "").encode()
+    found = compare.compare("ttgir", left, right)
+    assert (found.rules == ("mlir.no-scratch-memory",)) == equal
+    assert (found.verdict is Verdict.DIFFERENT) != equal
