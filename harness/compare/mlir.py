@@ -159,7 +159,7 @@ def reduction_ordering(text: Text) -> Text:
 
 
 _NO_SCRATCH = r"ttg\.(?:global|profile)_scratch_memory_(?:alignment = 1|size = 0) : i32"
-_SCRATCH = re.compile(rf", {_NO_SCRATCH}(?=[,}}])|(?<=\{{){_NO_SCRATCH}(?:, )?")
+_SCRATCH = re.compile(rf", {_NO_SCRATCH}(?=[,}}])|(?<=\{{)(?:{_NO_SCRATCH}(?:, )?)+")
 
 
 @rule("mlir.no-scratch-memory", *_STAGES)
