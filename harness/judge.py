@@ -93,9 +93,7 @@ def judge(
     return tuple(found)
 
 
-def judge_parity(
-    case: Case, parity: Parity, ledger: Ledger, lane: str
-) -> tuple[Judgement, ...]:
+def judge_parity(case: Case, parity: Parity, ledger: Ledger, lane: str) -> tuple[Judgement, ...]:
     """Judge what a GPU showed: the bits (stage ``parity``), and the speed if it was compared.
 
     Equal bits pass and so does a candidate that is not slower beyond noise; anything else is

@@ -47,11 +47,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def covers(self, case_id: str, stage: str, lane: str) -> bool:
         """Whether this entry speaks of that stage of that case, whatever the fingerprint."""
-        return (
-            lane == self.lane
-            and stage in self.fingerprints
-            and bool(self.among([case_id]))
-        )
+        return lane == self.lane and stage in self.fingerprints and bool(self.among([case_id]))
 
     def among(self, cases: Iterable[str]) -> list[str]:
         """Those of ``cases`` (ids) that the entry's patterns match."""

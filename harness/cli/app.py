@@ -37,6 +37,7 @@ for command in (
     parity.merge,
     runs.report,
     cases.new_kernel,
+    cases.lint,
 ):
     app.command()(command)
 

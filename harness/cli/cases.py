@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from harness import lint as weak
 from harness.cli import options
 from harness.errors import HarnessError
 from harness.template import write_template
@@ -66,3 +67,21 @@ def new_kernel(
     folder = write_template(corpus, name)
     print(f"wrote {folder}/kernel.py, case.py and ttgir.check; run it with")
     print(f"  tlx-equiv run --corpus {corpus} '{name}'")
+
+
+def lint(corpus: options.CorpusDirs = None, json: options.Json = False) -> None:
+    """Find weak cases: no check, no reference, unargued bounds, too few steps, autotuning."""
+    found = weak.lint(options.open_corpus(corpus))
+    if json:
+        options.print_json(found)
+    else:
+        table = Table(box=None)
+        for name in ("kernel", "kind", "what"):
+            table.add_column(name, overflow="fold")
+        for weakness in found:
+            table.add_row(weakness.kernel, weakness.kind, weakness.message)
+        if found:
+            Console().print(table)
+        print(f"{len(found)} weak points")
+    if found:
+        raise typer.Exit(1)

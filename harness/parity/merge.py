@@ -40,7 +40,7 @@ def merge(
                 device = report.gpus.get(found.gpu)
                 result = msgspec.structs.replace(result, parity=parity_of(found, device))
         joined.append(judged(result, ledger, run.lane))
-    refused |= {case: "not a case of the run" for case in of_case}
+    refused |= dict.fromkeys(of_case, "not a case of the run")
     if len(refused) == len(report.results):
         why = next(iter(refused.values()), "it has none")
         raise HarnessError(

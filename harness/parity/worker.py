@@ -29,6 +29,7 @@ from harness.parity.launcher import Launcher
 from harness.parity.protocol import LOCATING, Message, Request
 from harness.parity.result import State
 
+
 class Server:
     """Serves requests on the one GPU that CUDA_VISIBLE_DEVICES leaves visible."""
 

@@ -24,6 +24,11 @@ def load_kernel(source: str, virtual_path: str, folder: str, function: str) -> A
     found = module.__dict__.get(function)
     if found is None:
         raise LookupError(f"{virtual_path} defines no {function!r}")
+    if type(found).__name__ in ("Autotuner", "Heuristics"):
+        raise LookupError(
+            f"{function!r} in {virtual_path} is autotuned: which configuration is compiled would"
+            " depend on a GPU; pin each one as a specialisation in case.py instead"
+        )
     if not hasattr(found, "arg_names"):
         raise LookupError(f"{function!r} in {virtual_path} is not a @triton.jit function")
     return found
