@@ -95,6 +95,7 @@ class Worker:
                 "id": self._next,
                 "folder": str(folder),
                 "env": self.controls.env,
+                "fixed_addresses": self.controls.fixed_addresses,
                 **msgspec.to_builtins(self.limits),
                 **request,
             }

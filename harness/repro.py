@@ -164,11 +164,11 @@ def _requirements(run: Run, role: str, pins: Mapping[str, str]) -> str:
 
 
 def _environment(run: Run) -> str:
-    """Controls that are plain variables; one assembler for both sides is left to the reader."""
+    """Controls that are plain variables; the others are left to the reader."""
     plain = {
         name: value
         for name, value in run.controls.items()
-        if not name.startswith("option ") and "sha256" not in value
+        if name.isupper() and "sha256" not in value
     }
     return " ".join(f"{name}={shlex.quote(value)}" for name, value in sorted(plain.items()))
 

@@ -65,10 +65,13 @@ class Session:
         self.controls = controls
         self.fresh = fresh
         self.explaining = explaining
+        # Children of one worker share its address space layout; a second opinion comes from
+        # another worker, so that what depends on addresses shows.
         self._workers = {
-            (toolchain.role, plain): Worker(toolchain, controls, limits, plain)
+            (toolchain.role, plain, again): Worker(toolchain, controls, limits, plain)
             for toolchain in (reference, candidate)
             for plain in (False, True)
+            for again in (False, True)
         }
 
     @cached_property
@@ -175,7 +178,7 @@ class Session:
         """Each side's public TLX names (see ``harness.coverage``)."""
         return {
             role: coverage.surface(
-                self._workers[role, False], self.identities[role].fingerprint, self.store
+                self._workers[role, False, False], self.identities[role].fingerprint, self.store
             )
             for role in self.roles
         }
@@ -183,7 +186,7 @@ class Session:
     def _compile(self, case: Case, role: str, again: bool = False) -> Compilation:
         fingerprint = self.identities[role].fingerprint
         return compile_case(
-            self._workers[role, case.baseline],
+            self._workers[role, case.baseline, again],
             case,
             fingerprint,
             self.store,
@@ -258,7 +261,7 @@ class Session:
         if known is not None and not self.fresh:
             return known
         sides = [
-            (self._workers[c.role, case.baseline], self.identities[c.role].fingerprint, c)
+            (self._workers[c.role, case.baseline, False], self.identities[c.role].fingerprint, c)
             for c in (reference, candidate)
         ]
         found = explain.explain(

@@ -20,12 +20,15 @@ _RELEASE = re.compile(r"release [^\n]*")
 class Controls(msgspec.Struct, frozen=True):
     """What a lane sets for both sides: environment variables and compile options.
 
-    ``described`` says the same for readers: no machine paths, tools by version and sha256.
+    ``fixed_addresses``: the tools that a compiler starts (assemblers, linkers) run without
+    address randomisation. ``described`` says the same for readers: no machine paths, tools by
+    version and sha256.
     """
 
     env: dict[str, str] = msgspec.field(default_factory=dict)
     options: dict[str, bool | int | float | str] = msgspec.field(default_factory=dict)
     described: dict[str, str] = msgspec.field(default_factory=dict)
+    fixed_addresses: bool = False
 
 
 def controls(
@@ -35,6 +38,8 @@ def controls(
     declared_lane = (declaration or declared()).lane(lane)
     described = {name: str(value) for name, value in declared_lane.env.items()}
     described |= {f"option {name}": str(v) for name, v in declared_lane.options.items()}
+    if declared_lane.fixed_addresses:
+        described["address randomisation"] = "off for the assemblers and linkers of both sides"
     env = dict(declared_lane.env)
     if declared_lane.tools:
         present = [role for role in declared_lane.tools_of if role in toolchains]
@@ -47,7 +52,9 @@ def controls(
             sha = hashes.sha256(str(path))
             described[variable] = f"{tool} of {source.role}, {version}, sha256 {sha}"
         hashes.save()
-    return Controls(env, dict(declared_lane.options), described)
+    return Controls(
+        env, dict(declared_lane.options), described, declared_lane.fixed_addresses
+    )
 
 
 def _version(tool: str) -> str:

@@ -60,6 +60,7 @@ class Role(Record, frozen=True):
 class Lane(Record, frozen=True):
     """Controls of one lane, the same for every side; see ``plugins/toolchains.toml``."""
 
+    fixed_addresses: bool = False
     options: dict[str, bool | int | float | str] = msgspec.field(default_factory=dict)
     env: dict[str, str] = msgspec.field(default_factory=dict)
     tools: dict[str, str] = msgspec.field(default_factory=dict)

@@ -24,6 +24,7 @@ from harness.worker import hooks, identity, jobs, stepping
 HEAD, TAIL = 32 << 10, 32 << 10
 POLL = 0.25
 PR_SET_CHILD_SUBREAPER = 36
+ADDR_NO_RANDOMIZE = 0x0040000
 
 
 class Output:
@@ -77,6 +78,8 @@ class Child:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
             resource.setrlimit(resource.RLIMIT_FSIZE, (self.disk, self.disk))
+            if request["fixed_addresses"]:  # takes effect in what the child executes
+                ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
             jobs.run(request, self.folder)
             sys.stdout.flush()
             os._exit(0)
