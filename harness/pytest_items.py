@@ -6,10 +6,11 @@ reason, anything else fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness import corpus as corpora
@@ -17,8 +18,11 @@ from harness.cli import options
 from harness.cli.inspect import reproduce
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.ledger import Expectation
+from harness.ledger import GPU_STAGES, Expectation
 from harness.model import Case, CaseResult, Judgement, Status
+from harness.parity import merge
+from harness.parity.session import architectures
+from harness.pytest_parity import Measurements, run_uid
 from harness.session import Session
 
 STATE = pytest.StashKey["State"]()
@@ -37,6 +41,7 @@ class State:
         self._corpus: Corpus | None = None
         self._session: Session | None = None
         self._results: dict[str, CaseResult] = {}
+        self._measurements: Measurements | None = None
 
     @property
     def corpus(self) -> Corpus:
@@ -55,6 +60,7 @@ class State:
                 options.open_store(Path(store) if store else None),
                 self.config.getoption("--tlx-lane"),
                 self.config.getoption("--tlx-toolchain"),
+                explaining=False,
             )
             if self._session.void:
                 pytest.exit(f"void: {self._session.void}", returncode=2)
@@ -65,6 +71,20 @@ class State:
         if case.id not in self._results:
             self._results[case.id] = self.session.evaluate(case)
         return self._results[case.id]
+
+    def measure(self, case: Case, among: Sequence[Case]) -> CaseResult:
+        """The case's result with its parity, if it was launched: ``among`` all are at once."""
+        if self._measurements is None:
+            self._measurements = Measurements(
+                self.corpus, self.session.store, run_uid(self.config), self.evaluate
+            )
+        report = self._measurements.report(among, self.session.identities)
+        found = next((result for result in report.results if result.case == case.id), None)
+        result = self.evaluate(case)
+        if found is not None:
+            parity = merge.parity_of(found, report.gpus.get(found.gpu))
+            result = msgspec.structs.replace(result, parity=parity)
+        return merge.judged(result, self.session.ledger, self.session.lane)
 
     def close(self) -> None:
         """Stop the workers, if any were started."""
@@ -94,6 +114,9 @@ class CaseFile(pytest.File):
             for stage in stages:
                 name = f"{case.spec}@{case.target}[{stage}]"
                 yield CaseItem.from_parent(self, name=name, case=case, stage=stage)
+            if case.runnable:
+                name = f"{case.spec}@{case.target}[parity]"
+                yield ParityItem.from_parent(self, name=name, case=case, stage="parity")
 
 
 class CaseItem(pytest.Item):
@@ -110,11 +133,7 @@ class CaseItem(pytest.Item):
         found = [j for j in result.judgements if j.stage == self.stage]
         if not found:
             pytest.skip(f"not compared: the outcome is {result.outcome}")
-        judgement = found[0]
-        if judgement.status in (Status.EXPECTED, Status.REFUSED):
-            pytest.xfail(f"{judgement.expectation or judgement.verdict}: {judgement.reason}")
-        if judgement.status is not Status.PASS:
-            raise Unexpected(failure_message(result, judgement))
+        _settle(result, found[0])
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
         """The message alone for what the engine says; pytest's usual text for a defect."""
@@ -123,6 +142,31 @@ class CaseItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where pytest says that the test is."""
         return self.path, None, f"{self.case.id} [{self.stage}]"
+
+
+class ParityItem(CaseItem):
+    """Both sides' binaries of one case, launched on a GPU: their bits and their speed."""
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.add_marker(pytest.mark.gpu)
+
+    def runtest(self) -> None:
+        """Launch it with all others of this GPU's architecture, or skip and say why."""
+        try:
+            mine = architectures()
+        except HarnessError as problem:
+            pytest.skip(f"{problem.thing}: {problem.cause}")
+        if str(self.case.target) not in mine:
+            pytest.skip(f"compiled for {self.case.target}, the GPU is {', '.join(sorted(mine))}")
+        items = [item for item in self.session.items if isinstance(item, ParityItem)]
+        among = [item.case for item in items if str(item.case.target) in mine]
+        result = self.config.stash[STATE].measure(self.case, among)
+        if result.parity is None:
+            pytest.skip(f"not launched: the outcome is {result.outcome}")
+        order = list(Status)
+        found = [j for j in result.judgements if j.stage in GPU_STAGES]
+        _settle(result, max(found, key=lambda judgement: order.index(judgement.status)))
 
 
 class LedgerFile(pytest.File):
@@ -171,6 +215,14 @@ class LedgerItem(pytest.Item):
         return self.path, None, f"expectation {self.entry.id}"
 
 
+def _settle(result: CaseResult, judgement: Judgement) -> None:
+    """Turn a judgement into the outcome of the test that is running."""
+    if judgement.status in (Status.EXPECTED, Status.REFUSED):
+        pytest.xfail(f"{judgement.expectation or judgement.verdict}: {judgement.reason}")
+    if judgement.status is not Status.PASS:
+        raise Unexpected(failure_message(result, judgement))
+
+
 def _words(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
     known = isinstance(excinfo.value, (Unexpected, HarnessError))
     return str(excinfo.value) if known else ""
@@ -189,6 +241,11 @@ def failure_message(result: CaseResult, judgement: Judgement) -> str:
             lines += [f"+ {line}" for line in hunk.right[:6]]
         if comparison.hunks_total > 3:
             lines.append(f"... {comparison.hunks_total - 3} more differences")
+    if judgement.stage in GPU_STAGES and result.parity is not None:
+        lines.append(result.parity.reason)
+        if result.parity.speed is not None and result.parity.speed.compared:
+            speed = result.parity.speed
+            lines.append(f"{speed.ratio:.3f} times as long, [{speed.low:.3f}, {speed.high:.3f}]")
     if judgement.stage == "outcome":
         for role, compilation in result.compilations.items():
             if compilation.failure is not None:

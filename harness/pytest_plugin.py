@@ -27,7 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Note where the corpora are."""
+    """Note where the corpora are, and the mark of the tests that launch kernels."""
+    config.addinivalue_line("markers", "gpu: needs a GPU and launches kernels on it")
     named = config.getoption("--tlx-corpus") or config.getini("tlx_corpus")
     config.stash[_ROOTS] = tuple(Path(path).resolve() for path in named)
 

@@ -55,6 +55,7 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
     """A kernel's page: all its cases, those that matter most in full if not all have room."""
     priority = sorted(kernel.cases, key=_urgency)
     diffs = diffs_of(view, priority, links)
+    calm = all(case.status not in ALARMS for case in kernel.cases)
 
     def render(case: CaseView, full: bool) -> Markup:
         return fragment(
@@ -62,7 +63,7 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
             view=view,
             case=case,
             full=full,
-            open=case.status in ALARMS or len(kernel.cases) == 1,
+            open=case.status in ALARMS or (calm and case is kernel.cases[0]),
             diffs=diffs[case.id] if full else (),
             links=links,
             root="../",

@@ -1,12 +1,13 @@
 """Where two normal forms differ, told apart from mere shifts in numbering.
 
 Canonical names are numbers (`%12`), so one more value shifts all numbers after it. The forms
-are therefore aligned with all names erased, by `git diff` in a subprocess (milliseconds where
-difflib takes seconds), and then the names on aligned lines must correspond one to one.
+are therefore aligned with all names erased, short ones by difflib, others by `git diff` in a
+subprocess (milliseconds where difflib takes seconds), and then the names on aligned lines must correspond one to one.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import itertools
 import os
@@ -31,6 +32,7 @@ _GIT = (
     "--no-textconv",
     "--text",
 )
+_SMALL = 200 * 200  # lines of one side times lines of the other: about 10 ms of difflib
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -204,8 +206,17 @@ def _align(left: Sequence[str], right: Sequence[str]) -> list[Span]:
     first = _common(left, right)
     last = _common(left[first:][::-1], right[first:][::-1])
     a, b = left[first : len(left) - last], right[first : len(right) - last]
-    spans = _git_diff(a, b) if a and b else [Span(0, len(a), 0, len(b))]
+    if not a or not b:
+        spans = [Span(0, len(a), 0, len(b))]
+    else:
+        spans = _difflib(a, b) if len(a) * len(b) <= _SMALL else _git_diff(a, b)
     return [Span(*(end + first for end in span)) for span in spans if span.size]
+
+
+def _difflib(left: Sequence[str], right: Sequence[str]) -> list[Span]:
+    """The differing spans of two short sequences: faster than starting a process."""
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    return [Span(i, j, k, m) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal"]
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:

@@ -24,7 +24,9 @@ from harness.parity.result import Device, Resources
 
 _PORTABLE_CLUSTER = 8
 _DEFAULT_SHARED = 48 << 10
-_QUEUE_CYCLES = 1_000_000  # half a millisecond: queueing 20 launches from Python takes less
+# The GPU waits this long while launches are queued: 1 ms, and more where Python needs more.
+_QUEUE_CYCLES = 2_000_000
+_MOST_QUEUE_CYCLES = 64_000_000
 # Triton's numbers for element types in descriptor metadata are the device's; the host's
 # CUtensorMapDataType differs in these.
 _HOST_ELEMENT = {8: 10, 9: 8, 10: 9}
@@ -59,6 +61,7 @@ class CudaLauncher:
                 f"cannot be used: {str(error).splitlines()[0]}",
                 "see with nvidia-smi whether another process holds it or its memory",
             ) from error
+        self._queue_cycles = _QUEUE_CYCLES
         self.device = torch.device("cuda", torch.cuda.current_device())
         found = torch.cuda.get_device_properties(self.device)
         self._driver_version = int(self._call("cuDriverGetVersion"))
@@ -110,18 +113,26 @@ class CudaLauncher:
         torch.cuda.synchronize(self.device)
 
     def durations(self, launches: Sequence[Callable[[], None]]) -> list[float]:
-        """Microseconds by events; the GPU is kept busy until all launches are queued."""
+        """Microseconds by events; the GPU is kept waiting until all launches are queued.
+
+        If it did not wait long enough, short kernels would be given the time that queueing
+        them takes; all are then launched again behind a longer wait.
+        """
         cuda: Any = torch.cuda  # parts of it are not typed
-        cuda._sleep(_QUEUE_CYCLES)
-        events = []
-        for launch in launches:
-            begin, end = (cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            launch()
-            end.record()
-            events.append((begin, end))
-        self.synchronize()
-        return [1e3 * begin.elapsed_time(end) for begin, end in events]
+        while True:
+            cuda._sleep(self._queue_cycles)
+            events = []
+            for launch in launches:
+                begin, end = (cuda.Event(enable_timing=True) for _ in range(2))
+                begin.record()
+                launch()
+                end.record()
+                events.append((begin, end))
+            started = events[0][0].query()
+            self.synchronize()
+            if not started or self._queue_cycles >= _MOST_QUEUE_CYCLES:
+                return [1e3 * begin.elapsed_time(end) for begin, end in events]
+            self._queue_cycles *= 2
 
     def _call(self, function: str, *arguments: Any) -> Any:
         """One driver call; its single result, if any. Raises LaunchFault on an error."""

@@ -109,6 +109,24 @@ def gpus() -> tuple[str, ...]:
     return tuple(named[:count]) if named != [""] else tuple(map(str, range(count)))
 
 
+def architectures() -> frozenset[str]:
+    """The targets of the GPUs to use, e.g. ``cuda:90``; opens a context on each.
+
+    Raises HarnessError, saying why, where there is none that can be used.
+    """
+    count = len(gpus())
+    import torch
+
+    if torch.version.hip:
+        raise HarnessError(
+            "GPU",
+            "is AMD's, and there is no launcher for HIP yet",
+            "run the parity tests on an NVIDIA GPU; docs/parity.md says what a launcher needs",
+        )
+    capabilities = (torch.cuda.get_device_capability(index) for index in range(count))
+    return frozenset(f"cuda:{major}{minor}" for major, minor in capabilities)
+
+
 def run_parity(
     bundle_path: Path,
     out_path: Path,

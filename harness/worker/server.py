@@ -86,6 +86,7 @@ class Child:
         os.close(writer)
         os.set_blocking(reader, False)
         self.output = Output(reader)
+        self.exited = os.pidfd_open(self.pid)  # readable when the child has ended
 
     def over_limit(self) -> str:
         """Why this child must be killed now, or an empty text."""
@@ -99,6 +100,7 @@ class Child:
             if not self._readable():
                 break
         os.close(self.output.reader)
+        os.close(self.exited)
         signalled = os.WIFSIGNALED(status)
         return {
             "id": self.id,
@@ -183,7 +185,7 @@ class Server:
                     *lines, self.buffer = (self.buffer + data).split(b"\n")
                     for line in lines:
                         self.start(json.loads(line))
-                elif not key.data.output.take():
+                elif key.fd == key.data.output.reader and not key.data.output.take():
                     self.selector.unregister(key.fd)
             self.look_after_children()
         for pid in list(self.children):
@@ -192,10 +194,12 @@ class Server:
     def start(self, request: dict[str, Any]) -> None:
         """Fork a child for ``request``."""
         close = [self.requests, self.replies, self.selector.fileno()]
-        close += [child.output.reader for child in self.children.values()]
+        for child in self.children.values():
+            close += [child.output.reader, child.exited]
         child = Child(request, close)
         self.children[child.pid] = child
         self.selector.register(child.output.reader, selectors.EVENT_READ, child)
+        self.selector.register(child.exited, selectors.EVENT_READ, child)
 
     def look_after_children(self) -> None:
         """Kill what is over its limits, reply for what has ended, reap orphans."""
@@ -213,8 +217,9 @@ class Server:
             ended = self.children.pop(pid, None)
             if ended is None:
                 continue
-            if ended.output.reader in self.selector.get_map():
-                self.selector.unregister(ended.output.reader)
+            for descriptor in (ended.output.reader, ended.exited):
+                if descriptor in self.selector.get_map():
+                    self.selector.unregister(descriptor)
             self.kill_orphans()
             cpu = round(usage.ru_utime + usage.ru_stime, 4)
             self.reply({**ended.finish(status), "cpu": cpu})

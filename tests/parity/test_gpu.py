@@ -156,6 +156,13 @@ def test_equal_sides_are_timed(report: ParityReport) -> None:
     assert same.verdict == "one binary"
 
 
+def test_a_short_kernel_is_given_its_own_time_and_not_its_queueing_s(report: ParityReport) -> None:
+    speed = _result(report, "after").speed
+    assert speed is not None
+    assert speed.verdict == "too short to time"
+    assert all(side.high < 2 * side.low for side in speed.sides.values())
+
+
 def test_the_device_is_named(report: ParityReport) -> None:
     (device,) = report.gpus.values()
     assert device.name
