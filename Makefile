@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: help equivalence test lint bench clean
+.PHONY: help equivalence test browser lint bench clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,12 @@ equivalence: $(VENV)/.base ## run the whole corpus through both sides and write 
 	$(BIN)/tlx-equiv run --out build/run; status=$$?; \
 	test $$status -gt 1 || $(BIN)/tlx-equiv report build/run --out build/report; exit $$status
 
-test: $(VENV)/.test ## run all tests
+browser: ## install Chromium with apt, for the tests of the report (as root)
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq \
+	  && apt-get install -y -qq chromium >/dev/null; } \
+	  || echo "no Chromium and no way to install it: the browser tests will skip"
+
+test: $(VENV)/.test browser ## run all tests
 	$(BIN)/tlx-equiv toolchains sync
 	$(BIN)/pytest -n $(JOBS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from reports.gpu import ratio_words
 from reports.highlight import visible
 from reports.tallies import Group
 from reports.view import RunView
@@ -35,7 +36,7 @@ def _lines(view: RunView) -> Iterator[str]:
         f" {_text(run.started)}, {run.seconds:.1f} s"
     )
     for figure in view.figures:
-        yield f"- **{figure.part:,} of {figure.whole:,}** {_text(figure.label)} ({figure.note})"
+        yield f"- **{figure.words}** {_text(figure.label)} ({figure.note})"
     yield from _table(
         "Toolchains",
         ("Role", "Distributions", "LLVM", "Fingerprint"),
@@ -71,9 +72,30 @@ def _lines(view: RunView) -> Iterator[str]:
         [(f"ledger {p.expectation}", f"{p.kind}: {p.message}") for p in run.ledger_problems]
         + [("not usable", text) for text in run.broken],
     )
+    yield from _gpu(view)
     yield from _groups("Causes", ("Pass", "Kinds"), view.causes)
     yield from _groups("Expected differences", ("Entry", "Stages"), view.ledger)
     yield from _groups("Failures", ("How", "Where"), view.failures)
+
+
+def _gpu(view: RunView) -> Iterator[str]:
+    """What a GPU found: results that are not equal, and a candidate that is slower."""
+    found = [(case, case.result.parity) for case in view.gpu.unequal]
+    yield from _table(
+        "Not equal on the GPU",
+        ("Case", "Verdict", "Where"),
+        [(case.id, parity.verdict, parity.reason) for case, parity in found if parity],
+    )
+    timed = [(case, case.result.parity) for case in view.gpu.slower]
+    yield from _table(
+        "Slower on the GPU",
+        ("Case", "Ratio", "Attribution"),
+        [
+            (case.id, ratio_words(parity.speed), case.attribution or "–")
+            for case, parity in timed
+            if parity and parity.speed
+        ],
+    )
 
 
 def _groups(title: str, heads: tuple[str, str], groups: Sequence[Group]) -> Iterator[str]:

@@ -10,17 +10,24 @@ from collections.abc import Iterable, Sequence
 from harness.explanation import Explanation
 from harness.model import Compilation, Run, Status
 from reports.cases import CaseView
+from reports.gpu import GpuView
 from reports.ladder import BINARIES, STAGES
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Figure:
-    """A headline figure: so many of so many, and what more there is to say."""
+    """A headline figure: so many of so many, or a ``value``, and what more there is to say."""
 
     label: str
     part: int
     whole: int
     note: str = ""
+    value: str = ""
+
+    @property
+    def words(self) -> str:
+        """The figure itself as text."""
+        return self.value or f"{self.part:,} of {self.whole:,}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class Group:
     words: str = ""
 
 
-def figures_of(run: Run, cases: Sequence[CaseView]) -> tuple[Figure, ...]:
+def figures_of(run: Run, cases: Sequence[CaseView], gpu: GpuView) -> tuple[Figure, ...]:
     """The headline figures; one that the run did not measure is left out."""
     binaries = [r for case in cases for r in case.rungs if r.stage in BINARIES]
     both = [rung for rung in binaries if rung.state != "absent"]
@@ -73,6 +80,23 @@ def figures_of(run: Run, cases: Sequence[CaseView]) -> tuple[Figure, ...]:
         exercised = sum(bool(entry.targets) for entry in names)
         figures.append(
             Figure("TLX names exercised", exercised, len(names), "of those both sides have")
+        )
+    if gpu.cases:
+        unequal = Counter(c.result.parity.state for c in gpu.unequal if c.result.parity)
+        words = ", ".join(f"{count} {state.lower()}" for state, count in unequal.most_common())
+        figures.append(Figure("bits equal on the GPU", gpu.equal, len(gpu.cases), words))
+    if gpu.chart:
+        worst = gpu.timed[0].result.parity
+        assert worst is not None and worst.speed is not None  # of timed cases both are there
+        figures.append(
+            Figure(
+                f"median time of {run.candidate} over {run.reference}",
+                len(gpu.slower),
+                len(gpu.timed),
+                f"worst {worst.speed.ratio:.2f}×; {len(gpu.slower)} of {len(gpu.timed)}"
+                " slower beyond noise",
+                f"{gpu.median:.3f}×",
+            )
         )
     return tuple(figures)
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from harness.explanation import AlignedPass, Count, Crossing, Resources
 from harness.model import Case
 from reports import charts, highlight
+from reports.gpu import ratio_words
 from reports.ladder import STAGES
 from reports.tallies import said
 from reports.view import distributions, side_of
@@ -166,6 +167,14 @@ def _mix_rows(
     return differ, [(name, count) for name, count, other in rows if count == other]
 
 
+def _both_sides(values: Mapping[str, int], reference: str, candidate: str) -> str:
+    """One number where both sides have the same, ``left → right`` where they do not."""
+    left, right = values.get(reference), values.get(candidate)
+    if left is None or right is None:
+        return "" if not values else f"{next(iter(values.values())):,}"
+    return f"{left:,}" if left == right else f"{left:,} → {right:,}"
+
+
 def _event(event: str) -> str:
     return event if event in ("born", "grows", "shrinks", "vanishes") else "other"
 
@@ -190,6 +199,7 @@ _RESOURCES = (
     ("instructions", "instructions"),
 )
 _FILTERS: dict[str, Callable[..., Any]] = {
+    "both_sides": _both_sides,
     "changed_options": _changed_options,
     "clip": _clip,
     "commands": _commands,
@@ -201,6 +211,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "measured": lambda side: side is not None and side != Resources(),
     "mix_rows": _mix_rows,
     "quoted": shlex.quote,
+    "ratio": ratio_words,
     "said": said,
     "short": _short,
     "side": side_of,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from harness.explanation import AlignedPass
 from harness.model import NameCoverage, Run, Status, ToolchainIdentity
 from reports.cases import ALARMS, CaseView, KernelView, kernels_of, statuses_of
+from reports.gpu import GpuView, gpu_of
 from reports.tallies import (
     Figure,
     Group,
@@ -68,6 +69,7 @@ class RunView:
     failures: tuple[Group, ...]
     sides: tuple[tuple[str, str], ...]
     names: tuple[NameView, ...]
+    gpu: GpuView
 
     @property
     def targets(self) -> list[str]:
@@ -81,6 +83,7 @@ def build(run: Run) -> RunView:
     cases = tuple(case for kernel in kernels for case in kernel.cases)
     tone, sentence = _sentence(run, cases)
     order = list(Status)
+    gpu = gpu_of(cases)
     news = [case for case in cases if case.status in ALARMS]
     return RunView(
         run=run,
@@ -88,7 +91,7 @@ def build(run: Run) -> RunView:
         sentence=sentence,
         kernels=kernels,
         cases=cases,
-        figures=figures_of(run, cases),
+        figures=figures_of(run, cases, gpu),
         stages=stages_of(cases),
         news=tuple(sorted(news, key=lambda case: -order.index(case.status))),
         causes=causes_found(cases),
@@ -99,6 +102,7 @@ def build(run: Run) -> RunView:
             for role in (run.reference, run.candidate)
         ),
         names=_names(run, cases),
+        gpu=gpu,
     )
 
 
