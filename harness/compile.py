@@ -20,7 +20,7 @@ import threading
 import zlib
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -69,7 +69,6 @@ class Worker:
         self._ready: Future[dict[str, Any]] = Future()
         self._next = 0
         self._requests = -1
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the worker
 
     def identity(self) -> dict[str, Any]:
         """What the worker found out about its toolchain while importing triton.
@@ -126,8 +125,7 @@ class Worker:
         request_reader, self._requests = os.pipe()
         reply_reader, reply_writer = os.pipe()
         self._ready = Future()
-        self._stderr.seek(0)
-        self._stderr.truncate()
+        printed = tempfile.TemporaryFile()  # noqa: SIM115  closed by the thread that reads it
         arguments = [str(request_reader), str(reply_writer)]
         given = {
             "descriptors": msgspec.to_builtins(self.toolchain.descriptors),
@@ -140,11 +138,12 @@ class Worker:
                 [str(self.toolchain.interpreter), "-s", "-c", _BOOT, str(ROOT), *arguments],
                 env={**self.toolchain.env, **self.controls.env},
                 stdin=subprocess.DEVNULL,
-                stdout=self._stderr,
-                stderr=self._stderr,
+                stdout=printed,
+                stderr=printed,
                 pass_fds=(request_reader, reply_writer),
             )
         except OSError as error:
+            printed.close()
             raise HarnessError(
                 f"toolchain {self.toolchain.role}",
                 f"cannot start {self.toolchain.interpreter}: {error.strerror}",
@@ -153,12 +152,18 @@ class Worker:
         os.close(request_reader)
         os.close(reply_writer)
         reader = threading.Thread(
-            target=self._read, args=(reply_reader, self._process, self._ready), daemon=True
+            target=self._read,
+            args=(reply_reader, self._process, self._ready, printed),
+            daemon=True,
         )
         reader.start()
 
     def _read(
-        self, descriptor: int, process: subprocess.Popen[bytes], ready: Future[dict[str, Any]]
+        self,
+        descriptor: int,
+        process: subprocess.Popen[bytes],
+        ready: Future[dict[str, Any]],
+        printed: IO[bytes],
     ) -> None:
         with os.fdopen(descriptor, "rb") as replies:
             for line in replies:
@@ -168,8 +173,9 @@ class Worker:
                 else:
                     self._waiting.pop(message["id"]).set_result(message)
         status = process.wait()
-        self._stderr.seek(0)
-        words = self._stderr.read()[-4000:].decode("utf-8", "replace").strip()
+        with printed:
+            printed.seek(0)
+            words = printed.read()[-4000:].decode("utf-8", "replace").strip()
         if not ready.done():
             last = words.splitlines()[-1] if words else "no output"
             ready.set_exception(

@@ -38,10 +38,10 @@ class Store:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = root.absolute()
         for name in ("objects", "manifests"):
-            with self._writing(root / name):
-                (root / name).mkdir(parents=True, exist_ok=True)
+            with self._writing(self.root / name):
+                (self.root / name).mkdir(parents=True, exist_ok=True)
 
     def put(self, data: bytes) -> Artifact:
         """Keep ``data``; returns its hash and size (uncompressed, bytes)."""
@@ -128,7 +128,7 @@ class _Writing:
 
     def __init__(self, path: Path, root: Path) -> None:
         self.path = path
-        self.root = root
+        self.root = root.absolute()
 
     def __enter__(self) -> None:
         return None

@@ -16,6 +16,7 @@ from rich.text import Text
 from harness import judge
 from harness import run as runs
 from harness.cli import options
+from harness.errors import HarnessError
 from harness.model import Case, CaseResult, Outcome, Status
 from harness.parity.build import Compiled, write_bundle
 from harness.parity.merge import merge as merge_report
@@ -47,6 +48,13 @@ def bundle(
         if result is not None and not skipped[case.id]:
             kernel, spec = found.kernels[case.id]
             compiled.append((case, spec, kernel, result.compilations))
+    reasons = Counter(filter(None, skipped.values())).most_common()
+    if not compiled:
+        raise HarnessError(
+            f"bundle {output}",
+            "nothing to launch: " + ", ".join(f"{count} {why}" for why, count in reasons),
+            "run cases that state a launch first, or name others",
+        )
     with _progress() as progress:
         task = progress.add_task("bundling", total=len(compiled))
         manifest = write_bundle(
@@ -60,7 +68,7 @@ def bundle(
         )
     size = output.stat().st_size / 1e6
     print(f"{output}: {len(manifest.cases)} cases, {size:.1f} MB")
-    for why, count in Counter(filter(None, skipped.values())).most_common():
+    for why, count in reasons:
         print(f"  {count} skipped: {why}")
     for case_id, why in manifest.skipped.items():
         print(f"  skipped {case_id}: {why}")

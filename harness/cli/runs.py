@@ -58,7 +58,8 @@ def run(
     """Compile cases through both sides, compare every stage, and judge the differences."""
     found = options.open_corpus(corpus)
     chosen = found.select(patterns or (), target or ())
-    console = Console(stderr=json)
+    width = None if sys.stdout.isatty() else 140
+    console = Console(stderr=json, width=width)
     with options.open_session(
         found,
         options.open_store(store),

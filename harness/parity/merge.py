@@ -50,7 +50,10 @@ def merge(
     problems = [p for p in run.ledger_problems if p.kind != STALE_ON_GPU]
     whole = [case for case in runnable if case.rpartition("@")[2] in archs]
     problems += ledger.gpu_problems(measured, whole, run.lane)
-    earlier = run.parity_device.split(_SEPARATOR) if run.parity_device else []
+    # Earlier GPUs stay named while any of their results stay.
+    fresh = {result.case for result in report.results} - set(refused)
+    stay = any(case not in fresh for case in measured) and run.parity_device
+    earlier = run.parity_device.split(_SEPARATOR) if stay else []
     merged = msgspec.structs.replace(
         run,
         results=tuple(joined),

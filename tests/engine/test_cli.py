@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ def tlx(*arguments: str | Path, cwd: Path | None = None, **environment: str):
     import os
 
     return subprocess.run(
-        ["tlx-equiv", *map(str, arguments)],
+        [sys.executable, "-m", "harness.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=cwd,
@@ -51,7 +52,7 @@ def test_a_run_says_what_is_identical_new_and_where_the_report_is(ran: Path):
     done = tlx("run", "--corpus", "kernels", "--store", "store", cwd=ran)
     assert done.returncode == 1
     assert "ttir: " in done.stdout
-    assert "NEW demo/copy/fp32-256@cuda:90 cubin: DIFFERENT" in done.stdout
+    assert "NEW demo/copy/fp32-256@cuda:90 ptx: DIFFERENT" in done.stdout
     assert "2 cases in" in done.stdout
     assert "report: tlx-equiv report build/run" in done.stdout
     record = json.loads((ran / "build" / "run" / "run.json").read_text())
@@ -89,13 +90,14 @@ def test_recorded_expectations_make_the_run_green_and_a_change_red(ran: Path, tm
 
     folder = tmp_path / "copy"
     shutil.copytree(ran, folder)
+    arguments = ("run", "--corpus", "kernels", "--store", "store")
+    assert tlx(*arguments, cwd=folder).returncode == 1
     done = tlx(
         *("expect", "demo/copy", "--id", "known", "--reason", "measured", "--link", "https://x"),
         *("--expires", "2099-01-01", "--attribution", "base-drift"),
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
-    arguments = ("run", "--corpus", "kernels", "--store", "store")
     assert tlx(*arguments, cwd=folder).returncode == 0
     kernel = folder / "kernels" / "demo" / "copy" / "kernel.py"
     kernel.write_text(kernel.read_text().replace("* 2.0", "* tl.program_id(0)"))

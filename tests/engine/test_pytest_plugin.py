@@ -1,5 +1,6 @@
 """The pytest plugin as its users see it: ids, outcomes, messages, xdist, exit statuses."""
 
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -28,9 +29,11 @@ def compiled(project: pytest.Pytester) -> int:
 
 def expect_everything(project: pytest.Pytester) -> None:
     store = ("--store", "store")
-    project.run("tlx-equiv", "run", "--corpus", "kernels", *store)
+    command = (sys.executable, "-m", "harness.cli")
+    project.run(*command, "run", "--corpus", "kernels", *store)
     done = project.run(
-        *("tlx-equiv", "expect", "copy", "--id", "known", "--reason", "base drift, measured"),
+        *command,
+        *("expect", "copy", "--id", "known", "--reason", "base drift, measured"),
         *("--link", "https://example.org", "--expires", "2099-01-01"),
     )
     assert done.ret == 0
@@ -42,10 +45,10 @@ def test_an_unexpected_difference_fails_with_verdict_lines_and_command(project: 
     result.stdout.fnmatch_lines(
         [
             f"{KERNEL}::fp32-256@cuda:90[[]outcome] PASSED*",
-            f"{KERNEL}::fp32-256@cuda:90[[]cubin] FAILED*",
+            f"{KERNEL}::fp32-256@cuda:90[[]ptx] FAILED*",
         ]
     )
-    result.stdout.fnmatch_lines(["copy/fp32-256@cuda:90 [[]cubin[]]: DIFFERENT"])
+    result.stdout.fnmatch_lines(["copy/fp32-256@cuda:90 [[]ptx[]]: DIFFERENT"])
     result.stdout.fnmatch_lines(["reproduce: tlx-equiv run 'copy/fp32-256@cuda:90' --corpus *"])
     assert compiled(project) == 2
 
@@ -55,25 +58,25 @@ def test_an_expected_difference_is_xfail_with_its_reason_and_under_xdist(project
     result = run(project, "-rx", "-n", "2", "--junitxml", "junit.xml")
     assert result.ret == 0
     assert result.parseoutcomes().get("xfailed", 0) > 0
-    result.stdout.fnmatch_lines(["XFAIL *cubin* - *known: base drift, measured*"])
+    result.stdout.fnmatch_lines(["XFAIL *ptx* - *known: base drift, measured*"])
     assert compiled(project) == 2  # once a side, however many workers looked
     suite = ElementTree.parse(project.path / "junit.xml").getroot()
     assert int(suite[0].attrib["failures"]) == 0
-    assert int(suite[0].attrib["tests"]) == 9
+    assert int(suite[0].attrib["tests"]) == 10
 
 
 def test_a_stale_expectation_fails(project: pytest.Pytester):
     expect_everything(project)
     ledger = project.path / "kernels" / "expected.toml"
-    ledger.write_text(ledger.read_text().replace("cubin = [", 'cubin = ["0123456789abcdef", '))
+    ledger.write_text(ledger.read_text().replace("ptx = [", 'ptx = ["0123456789abcdef", '))
     result = run(project)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["known: stale: no case shows cubin 0123456789abcdef*"])
+    result.stdout.fnmatch_lines(["known: stale: no case shows ptx 0123456789abcdef*"])
 
 
 def test_selection_by_keyword_and_by_target(project: pytest.Pytester):
     result = run(project, "-k", "outcome")
-    result.assert_outcomes(passed=1, deselected=7)
+    result.assert_outcomes(passed=1, deselected=8)
     result = run(project, "--tlx-target", "hip:gfx950", "--collect-only")
     result.stdout.fnmatch_lines(["*no tests collected*"])
 

@@ -86,11 +86,11 @@ def test_the_same_toolchain_in_both_roles_is_void(plugin: toolchains.Toolchain, 
 
 
 def test_an_unmeasured_stage_is_never_equal(
-    fork: toolchains.Toolchain, plugin: toolchains.Toolchain, write_kernel, tmp_path: Path
+    fork: toolchains.Toolchain, plugin: toolchains.Toolchain, tmp_path: Path
 ):
     """Both sides refuse: no stage after the refusal may be called identical."""
-    folder = write_kernel("refused", replace={"tlx.local_view(buffers, 0)": "tlx.local_view(n, 0)"})
-    (case,) = corpus.load([folder]).cases
+    found = corpus.load([corpus.DEFAULT]).select(["negative/view_of_float_index"])
+    case = msgspec.structs.replace(found[0], expect="compile")
     with session(fork, plugin, tmp_path) as made:
         result = made.evaluate(case)
     assert result.outcome.startswith("BOTH")
