@@ -100,7 +100,7 @@ def test_recorded_expectations_make_the_run_green_and_a_change_red(ran: Path, tm
     assert done.returncode == 0, done.stderr
     assert tlx(*arguments, cwd=folder).returncode == 0
     kernel = folder / "kernels" / "demo" / "copy" / "kernel.py"
-    kernel.write_text(kernel.read_text().replace("* 2.0", "* tl.program_id(0)"))
+    kernel.write_text(kernel.read_text().replace("* 2.0", "* tl.sum(tlx.local_load(buffer))"))
     changed = tlx(*arguments, cwd=folder)
     assert changed.returncode == 1
     assert "CHANGED demo/copy" in changed.stdout or "NEW demo/copy" in changed.stdout
