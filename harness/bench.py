@@ -49,7 +49,7 @@ for line in sys.stdin:
         os.environ.update(request["env"], TRITON_CACHE_DIR=folder)
         kernel = source.load_kernel(
             case["source"], case["virtual_path"], case["folder"], case["function"])
-        src = jobs.ast_source(kernel, case)
+        src = jobs.make_source(kernel, case)
         began = time.perf_counter()
         try:
             compile(src, target=GPUTarget(*request["target"]), options=jobs.options_of(request))
@@ -64,9 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m harness.bench", description=__doc__)
     parser.add_argument("patterns", nargs="*", help="globs on case ids")
     parser.add_argument("--jobs", type=int, default=default_jobs())
+    parser.add_argument("--every", type=int, default=6, help="take every so many-th case")
     given = parser.parse_args(arguments)
     corpus = options.open_corpus(None)
-    cases = corpus.select(given.patterns)
+    cases = corpus.select(given.patterns)[:: given.every]
     console = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="tlx-equiv-bench-") as folder:
         store = Store(Path(folder) / "store")
