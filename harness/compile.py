@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import zlib
 from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
@@ -318,13 +317,16 @@ def _collect(
     if ended["output"]:
         artifacts["stderr"] = store.put(ended["output"].encode())
     trace = []
+    kept: set[str] = set()  # snapshots that are in the store now
     trace_path = folder / "trace.jsonl"
     if trace_path.exists():
         for line in trace_path.read_text().splitlines():
             step = json.loads(line)
             snapshot = folder / "ir" / step["sha256"]
-            if snapshot.exists():
-                store.put(zlib.decompress(snapshot.read_bytes()))
+            if step["sha256"] in kept or snapshot.exists():
+                if step["sha256"] not in kept:
+                    store.adopt(step["sha256"], snapshot)
+                    kept.add(step["sha256"])
                 step["snapshot"] = True
             trace.append(msgspec.convert(step, PassStep))
     outcome, failure = _failure(result, ended, folder)

@@ -2,7 +2,8 @@
 
 Canonical names are numbers (`%12`), so one more value shifts all numbers after it. The forms
 are therefore aligned with all names erased, short ones by difflib, others by `git diff` in a
-subprocess (milliseconds where difflib takes seconds), and then the names on aligned lines must correspond one to one.
+subprocess (milliseconds where difflib takes seconds), and then the names on aligned lines must
+correspond one to one.
 """
 
 from __future__ import annotations

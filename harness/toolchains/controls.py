@@ -52,9 +52,7 @@ def controls(
             sha = hashes.sha256(str(path))
             described[variable] = f"{tool} of {source.role}, {version}, sha256 {sha}"
         hashes.save()
-    return Controls(
-        env, dict(declared_lane.options), described, declared_lane.fixed_addresses
-    )
+    return Controls(env, dict(declared_lane.options), described, declared_lane.fixed_addresses)
 
 
 def _version(tool: str) -> str:

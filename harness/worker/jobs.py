@@ -45,9 +45,7 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
     recorder.entering("frontend", "")
     stepping.observe(recorder)
     try:
-        compiled = compile(
-            ast_source, target=target, options=options_of(request)
-        )
+        compiled = compile(ast_source, target=target, options=options_of(request))
     finally:
         stepping.observe(None)
     metadata = compiled.metadata._asdict()

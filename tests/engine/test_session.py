@@ -15,7 +15,7 @@ from harness.store import Store
 EMPTY = ledger.Ledger((), datetime.date(2026, 12, 1))
 
 # Leaves out a pass in every second compilation, counted in a file.
-FICKLE = '''
+FICKLE = """
 from pathlib import Path
 
 from triton._C.libtriton import passes
@@ -33,7 +33,7 @@ def fickle(pm, *args):
 
 def inspect_stages(backend, stages, options, language, capability):
     passes.ttgpuir.add_coalesce = fickle
-'''
+"""
 
 
 def session(

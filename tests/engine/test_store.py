@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,17 @@ def test_a_malformed_manifest_is_absent_and_removed(tmp_path: Path):
 def test_an_artifact_name_cannot_leave_the_store(tmp_path: Path):
     with pytest.raises(HarnessError, match="not a sha256"):
         Store(tmp_path).get("../" * 20 + "etc/passwd")
+
+
+def test_an_adopted_file_is_verified_like_any_other(tmp_path: Path):
+    store = Store(tmp_path / "store")
+    file = tmp_path / "file"
+    file.write_bytes(zlib.compress(b"honest", 1))
+    store.adopt(digest(b"honest"), file)
+    assert store.get(digest(b"honest")) == b"honest"
+    file.write_bytes(zlib.compress(b"other", 1))
+    store.adopt(digest(b"claimed"), file)
+    assert store.get(digest(b"claimed")) is None
 
 
 def test_an_unwritable_store_is_one_clear_error():

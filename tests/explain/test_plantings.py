@@ -7,7 +7,6 @@ its own trace, so every planting is one that has an effect.
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -74,7 +73,7 @@ def compiled(
     controls: toolchains.Controls,
     cases: list[Case],
     store: Store,
-) -> Iterator[dict[str, Compilation]]:
+) -> dict[str, Compilation]:
     fingerprint = toolchains.identify(plugin).fingerprint
     found = {}
     for plain in (False, True):
@@ -82,7 +81,7 @@ def compiled(
             for case in cases:
                 if case.baseline == plain:
                     found[case.id] = compile_case(worker, case, fingerprint, store)
-    yield found
+    return found
 
 
 def acting(trace: tuple[PassStep, ...]) -> list[tuple[int, int]]:
