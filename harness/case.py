@@ -151,8 +151,9 @@ class Kernel:
     own ``targets`` leave out all of the primary ones is compiled for its first).
     ``launch(spec, problem)`` and ``reference(spec, problem, inputs)`` make it runnable:
     ``inputs`` maps each Input argument to float64 values already rounded to its dtype
-    (integers come as exact float64), and the result maps each Output to an :class:`Expected`. ``expect="refuse"`` marks a kernel written
-    to be refused by both sides. ``baseline`` marks a plain Triton kernel without TLX.
+    (integers come as exact float64), and the result maps each Output to an :class:`Expected`.
+    ``expect="refuse"`` marks a kernel written to be refused by both sides. ``baseline`` marks a
+    plain Triton kernel without TLX.
     """
 
     function: str
