@@ -39,7 +39,11 @@ REMOVABLE = (
     "tritongpu-reorder-instructions",
     "tritongpu-accelerate-matmul",
     "tritongpu-pipeline",
+    "convert-scf-to-cf",
+    "tritongpu-allocate-warp-groups",
+    "allocate-shared-memory-nv",
     "canonicalize-llvm-ir",
+    "convert-triton-gpu-to-llvm",
 )
 EQUAL = (Verdict.IDENTICAL, Verdict.EQUIVALENT)
 ADDED = {"convert.add_scf_to_cf": "convert-scf-to-cf"}

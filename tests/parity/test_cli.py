@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import merged
 import msgspec
 import pytest
 
+from harness import corpus as corpora
 from harness import run as runs
 from harness.errors import HarnessError
 from harness.parity import session
@@ -93,20 +95,29 @@ def test_merge_refuses_what_is_no_report_and_what_is_of_another_run(cli, tmp_pat
     assert (tmp_path / "run" / "run.json").read_bytes() == before
 
 
-def test_merge_joins_judges_and_can_be_repeated(cli, tmp_path) -> None:
+@pytest.fixture
+def unexpecting(tmp_path: Path) -> Path:
+    """The project's corpus without its ledger."""
+    folder = tmp_path / "corpus"
+    shutil.copytree(corpora.DEFAULT, folder, ignore=shutil.ignore_patterns(corpora.LEDGER))
+    return folder
+
+
+def test_merge_joins_judges_and_can_be_repeated(cli, unexpecting, tmp_path) -> None:
     runs.save(merged.run_of(merged.recorded()), tmp_path / "run")
-    done = cli("merge", merged.REPORT, "--run", "run")
+    command = ("merge", merged.REPORT, "--run", "run", "--corpus", unexpecting)
+    done = cli(*command)
     assert done.returncode == 1, done.stderr
     assert "6 of 6 cases measured on a GPU" in done.stdout
     assert "NEW dots/pipelined_gemm/fp16-128x128x64-w4-b3@cuda:90 speed: slower" in done.stdout
     once = (tmp_path / "run" / "run.json").read_bytes()
-    assert cli("merge", merged.REPORT, "--run", "run").stdout == done.stdout
+    assert cli(*command).stdout == done.stdout
     assert (tmp_path / "run" / "run.json").read_bytes() == once
 
 
-def test_what_a_gpu_found_can_be_expected_and_then_passes(cli, tmp_path) -> None:
+def test_what_a_gpu_found_can_be_expected_and_then_passes(cli, unexpecting, tmp_path) -> None:
     runs.save(merged.run_of(merged.recorded()), tmp_path / "run")
-    cli("merge", merged.REPORT, "--run", "run")
+    cli("merge", merged.REPORT, "--run", "run", "--corpus", unexpecting)
     accepted = cli(
         *("expect", "*", "--run", "run", "--id", "known", "--reason", "measured"),
         *("--link", "https://example.org", "--expires", "2099-01-01", "--ledger", "ledger.toml"),

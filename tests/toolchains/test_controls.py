@@ -73,7 +73,11 @@ def test_controls_are_described_without_paths(fork: Toolchain, plugin: Toolchain
     given = controls("controlled", {"fork": fork, "plugin": plugin})
     assert given.options == {"sanitize_overflow": False}
     assert given.env["PYTHONHASHSEED"] == "0"
-    assert set(given.described) == {*given.env, "option sanitize_overflow"}
+    assert set(given.described) == {
+        *given.env,
+        "option sanitize_overflow",
+        "address randomisation",
+    }
     words = given.described["TRITON_PTXAS_BLACKWELL_PATH"]
     assert re.fullmatch(
         r"ptxas-blackwell of plugin, release 13\.3, \S+, sha256 [0-9a-f]{64}", words
