@@ -28,7 +28,7 @@ from harness.model import Case, Compilation, Failure, Outcome, PassStep
 from harness.store import Store
 from harness.toolchains import Controls, Toolchain
 
-CAPTURE_VERSION = 3
+CAPTURE_VERSION = 4
 START_TIMEOUT = 120.0
 TLX = "triton.language.extra.tlx"
 ROOT = Path(__file__).resolve().parent.parent
@@ -316,19 +316,12 @@ def _collect(
         artifacts["metadata"] = store.put(text.encode())
     if ended["output"]:
         artifacts["stderr"] = store.put(ended["output"].encode())
-    trace = []
-    kept: set[str] = set()  # snapshots that are in the store now
+    trace: list[PassStep] = []
     trace_path = folder / "trace.jsonl"
     if trace_path.exists():
-        for line in trace_path.read_text().splitlines():
-            step = json.loads(line)
-            snapshot = folder / "ir" / step["sha256"]
-            if step["sha256"] in kept or snapshot.exists():
-                if step["sha256"] not in kept:
-                    store.adopt(step["sha256"], snapshot)
-                    kept.add(step["sha256"])
-                step["snapshot"] = True
-            trace.append(msgspec.convert(step, PassStep))
+        lines = trace_path.read_text().splitlines()
+        trace = [msgspec.json.decode(line, type=PassStep) for line in lines]
+        store.keep_snapshots(key, folder / "ir")
     outcome, failure = _failure(result, ended, folder)
     return Compilation(
         case=case.id,

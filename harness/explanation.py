@@ -54,10 +54,11 @@ class Birth(Record, frozen=True):
 class Crossing(Record, frozen=True):
     """One cell of the evidence matrix: ``front``'s TTGIR through ``back``'s remaining stages.
 
-    ``artifacts`` maps the stages that came out (``llir``, ``ptx``, ``cubin``, ...) to sha256;
-    ``equals`` names the sides whose own binary this is, or is equivalent to by rules.
+    ``artifacts`` maps the stages that came out (``llir``, and ``ptx`` or ``amdgcn``) to sha256;
+    ``equals`` names the sides whose own assembly this is, or is equivalent to by rules.
     ``rewrites`` are the named rewrites that the text needed. ``void`` says why the cell is no
     evidence (a self-crossing that does not reproduce the side's own result, a failure).
+    ``note`` says why a self-crossing, which is but a control, was not needed.
     """
 
     front: str
@@ -66,6 +67,7 @@ class Crossing(Record, frozen=True):
     equals: tuple[str, ...] = ()
     rewrites: tuple[str, ...] = ()
     void: str = ""
+    note: str = ""
 
 
 class Graft(Record, frozen=True):
@@ -117,7 +119,7 @@ class Explanation(Record, frozen=True):
     ``attributions`` are the causes found, the first one decisive (``unresolved`` if none has
     evidence); ``evidence`` says in one sentence each what they rest on.
     ``same_back_end`` answers the headline question, whether the reference's back end turns the
-    candidate's TTGIR into the reference's binary: ``yes``, ``no`` or ``unknown``.
+    candidate's TTGIR into the reference's own assembly: ``yes``, ``no`` or ``unknown``.
     ``gaps`` are the parts that could not be done, each with its reason.
     """
 

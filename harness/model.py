@@ -165,7 +165,8 @@ class PassStep(Record, frozen=True):
     ``adder`` is the function below ``triton._C.libtriton`` that adds the pass, ``arguments``
     what it was given besides the pass manager (JSON; empty if not plain values), ``origin``
     the file whose code added it. The first step, ``front end``, is no pass but the IR that the
-    front end made. ``snapshot`` says that the IR text itself is in the store under ``sha256``.
+    front end made. ``snapshot`` says that the IR text was small enough to be kept; the store keeps
+    it under ``sha256`` for cases that differ.
     """
 
     manager: str

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
 
 import filelock
 import msgspec
@@ -34,6 +35,8 @@ from harness.model import (
 from harness.store import Store, digest
 from harness.toolchains import Controls, Toolchain, identify, proof_problems, tools
 
+_T = TypeVar("_T")
+BATCH = 24  # cases whose SASS is made by one nvdisasm
 AGAIN = "-again"  # the name of a candidate that is meant to be the reference itself
 
 
@@ -104,26 +107,91 @@ class Session:
         self.close()
 
     def evaluate(self, case: Case) -> CaseResult:
-        """Compile, compare, check and judge one case; safe under concurrent callers."""
-        locks = self.store.root / "locks"
-        locks.mkdir(exist_ok=True)
-        with filelock.FileLock(locks / f"{digest(case.id.encode())[:20]}.lock"):
-            first = {role: self._compile(case, role) for role in self.roles}
-            reference, candidate = (first[role] for role in self.roles)
-            label, fingerprint = judge.outcome(reference, candidate)
+        """Compile, compare, check, explain and judge one case; safe under concurrent callers."""
+        first = self._first(case)
+        self._disassemble_all([first])
+        return self._conclude(case, first)
+
+    def evaluate_all(
+        self,
+        cases: Sequence[Case],
+        jobs: int,
+        done: Callable[[Case, CaseResult | HarnessError], None],
+    ) -> list[CaseResult]:
+        """Evaluate ``cases``, ``jobs`` at a time; results in the order of ``cases``.
+
+        ``done`` hears of each case as it ends. A case that cannot be evaluated costs only
+        itself. While one batch of cases is concluded the next is compiled.
+        """
+        results: dict[str, CaseResult] = {}
+        batches = [cases[at : at + BATCH] for at in range(0, len(cases), BATCH)]
+        with ThreadPoolExecutor(jobs) as pool:
+
+            def start(step: Callable[..., _T], *items: Sequence[Any]) -> list[Future[_T]]:
+                return [pool.submit(step, *arguments) for arguments in zip(*items, strict=True)]
+
+            def drain(batch: Sequence[Case], concluding: list[Future[CaseResult]]) -> None:
+                of = dict(zip(concluding, batch, strict=True))
+                for future in as_completed(of):
+                    error = future.exception()
+                    if isinstance(error, HarnessError):
+                        done(of[future], error)
+                    else:
+                        results[of[future].id] = future.result()
+                        done(of[future], future.result())
+
+            try:
+                before: tuple[Sequence[Case], list[Future[CaseResult]]] = ((), [])
+                compiling = start(self._first, batches[0]) if batches else []
+                for number, batch in enumerate(batches):
+                    following = batches[number + 1] if number + 1 < len(batches) else ()
+                    wait(compiling)
+                    compiled, compiling = compiling, start(self._first, following)
+                    self._disassemble_all([f.result() for f in compiled if not f.exception()])
+                    concluding = start(self._conclude_after, batch, compiled)
+                    drain(*before)
+                    before = batch, concluding
+                drain(*before)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.close()
+                raise
+        return [results[case.id] for case in cases if case.id in results]
+
+    def surfaces(self) -> dict[str, coverage.Surface]:
+        """Each side's public TLX names (see ``harness.coverage``)."""
+        return {
+            role: coverage.surface(
+                self._workers[role, False, False], self.identities[role].fingerprint, self.store
+            )
+            for role in self.roles
+        }
+
+    def _first(self, case: Case) -> dict[str, Compilation]:
+        """The first compilation of each side."""
+        with self._lock(case):
+            return {role: self._compile(case, role) for role in self.roles}
+
+    def _conclude_after(self, case: Case, first: Future[dict[str, Compilation]]) -> CaseResult:
+        return self._conclude(case, first.result())
+
+    def _conclude(self, case: Case, first: dict[str, Compilation]) -> CaseResult:
+        """Everything that follows from both sides' first compilations."""
+        reference, candidate = (first[role] for role in self.roles)
+        label, fingerprint = judge.outcome(reference, candidate)
+        explanation = None
+        with self._lock(case):
             comparisons = self._compare(case, reference, candidate)
             rechecked = any(c.verdict is Verdict.DIFFERENT for c in comparisons)
             if rechecked:
                 comparisons = self._recheck(case, first, comparisons)
             comparisons = tuple(explain.classify_hunks(c, self.roles) for c in comparisons)
-            explanation = None
-            if self.explaining and (rechecked or _one_fails(reference, candidate)):
-                explanation = self._explain(case, reference, candidate, comparisons)
-        checked = [
-            check
-            for compilation in first.values()
-            for check in checks.run(case, compilation, self.store)
-        ]
+            if not (rechecked or _one_fails(reference, candidate)):
+                for side in first.values():
+                    self.store.drop_snapshots(side.key)
+            elif self.explaining:
+                explanation = self._explain(case, first, comparisons)
+        checked = [check for side in first.values() for check in checks.run(case, side, self.store)]
         return CaseResult(
             case=case,
             outcome=label,
@@ -145,45 +213,14 @@ class Session:
             explanation=explanation,
         )
 
-    def evaluate_all(
-        self,
-        cases: Sequence[Case],
-        jobs: int,
-        done: Callable[[Case, CaseResult | HarnessError], None],
-    ) -> list[CaseResult]:
-        """Evaluate ``cases``, ``jobs`` at a time; results in the order of ``cases``.
+    def _lock(self, case: Case) -> filelock.BaseFileLock:
+        locks = self.store.root / "locks"
+        locks.mkdir(exist_ok=True)
+        return filelock.FileLock(locks / f"{digest(case.id.encode())[:20]}.lock")
 
-        ``done`` hears of each case as it ends. A case that cannot be evaluated costs only
-        itself.
-        """
-        results: dict[str, CaseResult] = {}
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = {pool.submit(self.evaluate, case): case for case in cases}
-            try:
-                for future in as_completed(futures):
-                    case = futures[future]
-                    error = future.exception()
-                    if isinstance(error, HarnessError):
-                        done(case, error)
-                    else:
-                        results[case.id] = future.result()
-                        done(case, results[case.id])
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                self.close()
-                raise
-        return [results[case.id] for case in cases if case.id in results]
-
-    def surfaces(self) -> dict[str, coverage.Surface]:
-        """Each side's public TLX names (see ``harness.coverage``)."""
-        return {
-            role: coverage.surface(
-                self._workers[role, False, False], self.identities[role].fingerprint, self.store
-            )
-            for role in self.roles
-        }
-
-    def _compile(self, case: Case, role: str, again: bool = False) -> Compilation:
+    def _compile(
+        self, case: Case, role: str, again: bool = False, fresh: bool = False
+    ) -> Compilation:
         fingerprint = self.identities[role].fingerprint
         return compile_case(
             self._workers[role, case.baseline, again],
@@ -191,7 +228,7 @@ class Session:
             fingerprint,
             self.store,
             again=again,
-            fresh=self.fresh,
+            fresh=fresh or self.fresh,
         )
 
     def _compare(
@@ -250,33 +287,50 @@ class Session:
     def _explain(
         self,
         case: Case,
-        reference: Compilation,
-        candidate: Compilation,
+        first: dict[str, Compilation],
         comparisons: tuple[Comparison, ...],
     ) -> Explanation:
         verdicts = "".join(f"{c.stage}={c.verdict.value}" for c in comparisons)
-        parts = [reference.key, candidate.key, verdicts, _code_version(explain, compare)]
-        key = digest(":".join(parts).encode())
+        keys = [first[role].key for role in self.roles]
+        key = digest(":".join([*keys, verdicts, _code_version(explain, compare)]).encode())
         known = self.store.load("explain", key, Explanation)
         if known is not None and not self.fresh:
             return known
-        sides = [
-            (self._workers[c.role, case.baseline, False], self.identities[c.role].fingerprint, c)
-            for c in (reference, candidate)
-        ]
+        sides = []
+        for role in self.roles:
+            side = first[role]
+            if side.trace and not self.store.has_snapshots(side.key):
+                side = self._compile(case, role, fresh=True)
+            worker = self._workers[role, case.baseline, False]
+            sides.append((worker, self.identities[role].fingerprint, side))
         found = explain.explain(
             case, sides[0], sides[1], comparisons, self.store, self._disassemble
         )
         self.store.save("explain", key, found)
         return found
 
+    def _disassemble_all(self, pairs: Sequence[dict[str, Compilation]]) -> None:
+        """Put the SASS of all cubins that differ into the store: nvdisasm is slow to start."""
+        wanted: dict[str, bytes] = {}
+        for pair in pairs:
+            found = {side.artifacts.get("cubin") for side in pair.values()}
+            for cubin in found if len(found) > 1 else ():
+                if cubin and self.store.load("sass", cubin.sha256, Artifact) is None:
+                    wanted[cubin.sha256] = self.store.read(cubin) or b""
+        if wanted:
+            try:
+                texts = tools(self.toolchains[self.roles[1]]).disassemble(list(wanted.values()))
+            except HarnessError:
+                return  # one cubin is damaged: its own case will say so
+            for sha, text in zip(wanted, texts, strict=True):
+                self.store.save("sass", sha, self.store.put(text.encode()))
+
     def _disassemble(self, cubin: bytes) -> str:
         """The SASS of a cubin, kept in the store: several steps of one case ask for it."""
         key = digest(cubin)
-        known = self.store.load("sass", key, Artifact)
-        text = self.store.read(known)
+        text = self.store.read(self.store.load("sass", key, Artifact))
         if text is None:
-            text = tools(self.toolchains[self.roles[1]]).disassemble(cubin).encode()
+            text = tools(self.toolchains[self.roles[1]]).disassemble([cubin])[0].encode()
             self.store.save("sass", key, self.store.put(text))
         return text.decode()
 

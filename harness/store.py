@@ -1,8 +1,9 @@
 """The artifact store: bytes by sha256, and manifests that make a case complete.
 
 Layout: ``objects/ab/cdef...`` holds zlib-compressed bytes, ``manifests/<key>.json`` one
-compilation each. Files are written under a temporary name, flushed and renamed, the manifest
-last; so a process killed at any moment leaves nothing half-written under a final name.
+compilation each, ``snapshots/<key>/`` the IR after each pass of a compilation whose sides
+differ. Files are written under a temporary name, flushed and renamed, the manifest last; so a
+process killed at any moment leaves nothing half-written under a final name.
 Everything is verified on read: a damaged object counts as absent and is removed, and what
 refers to it is made again.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -51,30 +53,30 @@ class Store:
             self._write(path, zlib.compress(data, 1))
         return Artifact(sha, len(data))
 
-    def adopt(self, sha: str, file: Path) -> None:
-        """Move in a file that holds the zlib-compressed bytes of hash ``sha``.
-
-        The hash is not checked here but, as always, when the object is read.
-        """
-        path = self._object(sha)
-        if not path.exists():
-            with self._writing(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(file, path)
-
     def get(self, sha: str) -> bytes | None:
         """The bytes with this hash, or None if absent or damaged (then it is removed)."""
-        path = self._object(sha)
-        try:
-            data = zlib.decompress(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except zlib.error:
-            data = None
-        if data is None or digest(data) != sha:
-            path.unlink(missing_ok=True)
-            return None
-        return data
+        return _sound(self._object(sha), sha)
+
+    def keep_snapshots(self, key: str, folder: Path) -> None:
+        """Move in ``folder``, the IR texts of the compilation ``key``: zlib-compressed files
+        named by the sha256 of what they hold."""
+        kept = self._snapshots(key)
+        with self._writing(kept):
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.parent.mkdir(exist_ok=True)
+            os.replace(folder, kept)
+
+    def has_snapshots(self, key: str) -> bool:
+        """Whether the IR texts of the compilation ``key`` are kept."""
+        return self._snapshots(key).is_dir()
+
+    def snapshot(self, key: str, sha: str) -> bytes | None:
+        """The IR text with this hash, of the compilation ``key``; None as for ``get``."""
+        return _sound(self._snapshots(key) / sha, sha)
+
+    def drop_snapshots(self, key: str) -> None:
+        """Remove the IR texts of the compilation ``key``, if they are kept."""
+        shutil.rmtree(self._snapshots(key), ignore_errors=True)
 
     def read(self, artifact: Artifact | None) -> bytes | None:
         """The artifact's bytes, or None where there is none to read."""
@@ -100,9 +102,8 @@ class Store:
         found = self.load("compile", key, Compilation)
         if found is None:
             return None
-        wanted = [a.sha256 for a in found.artifacts.values()]
-        wanted += [step.sha256 for step in found.trace if step.snapshot]
-        return found if all(self.get(sha) is not None for sha in set(wanted)) else None
+        wanted = {artifact.sha256 for artifact in found.artifacts.values()}
+        return found if all(self.get(sha) is not None for sha in wanted) else None
 
     def objects(self) -> Iterator[Path]:
         """Every object file, in no particular order."""
@@ -114,6 +115,9 @@ class Store:
                 f"artifact hash {sha!r}", "not a sha256", "delete the run and run again"
             )
         return self.root / "objects" / sha[:2] / sha[2:]
+
+    def _snapshots(self, key: str) -> Path:
+        return self.root / "snapshots" / key
 
     def _manifest(self, kind: str, key: str) -> Path:
         return self.root / "manifests" / kind / f"{key}.json"
@@ -132,6 +136,20 @@ class Store:
 
     def _writing(self, path: Path) -> _Writing:
         return _Writing(path, self.root)
+
+
+def _sound(path: Path, sha: str) -> bytes | None:
+    """What the compressed file ``path`` holds if that has the hash ``sha``; else it is removed."""
+    try:
+        data = zlib.decompress(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except zlib.error:
+        data = None
+    if data is None or digest(data) != sha:
+        path.unlink(missing_ok=True)
+        return None
+    return data
 
 
 class _Writing:

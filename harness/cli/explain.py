@@ -114,12 +114,16 @@ def _whose(console: Console, run: Run, found: Explanation) -> None:
         console.print(Text(f"- {sentence}"))
     if found.matrix:
         table = Table(box=None, title="TTGIR of ... through the back end of ...", title_style="dim")
-        for name in ("TTGIR of", "back end of", "binary", "which is that of", "void because"):
+        for name in ("TTGIR of", "back end of", "assembly", "which is that of", "void because"):
             table.add_column(name, overflow="fold")
         for cell in found.matrix:
-            binary = list(cell.artifacts.values())[-1][:12] if cell.artifacts else "none"
+            code = list(cell.artifacts.values())[-1][:12] if cell.artifacts else "none"
             table.add_row(
-                cell.front, cell.back, binary, ", ".join(cell.equals) or "neither", cell.void
+                cell.front,
+                cell.back,
+                cell.note or code,
+                ", ".join(cell.equals) or "neither",
+                cell.void,
             )
         console.print(table)
     done = [row.behaviour for row in found.rows if row.left is not None and row.right is not None]

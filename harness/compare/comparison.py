@@ -28,6 +28,7 @@ _FORMATS = {
     )
     for stage in each.stages
 }
+_LONG = 20_000  # lines of a form, which is then some MB
 _SIDES = ("reference (left)", "candidate (right)")
 _HUNKS = 50
 
@@ -155,12 +156,24 @@ def _normalise_both(stage: str, loaded: Pair) -> tuple[Pair, tuple[Rule, ...]]:
     changed: set[str] = set()
     for side, form in enumerate(loaded):
         try:
-            after, which = apply_rules(form, rules_for(stage))
+            after, which = _normal_form(stage, form)
         except CannotParse as error:
             raise CannotParse(f"the {_SIDES[side]}: {error}") from error
         done.append(after)
         changed.update(each.name for each in which)
     return (done[0], done[1]), tuple(each for each in rules_for(stage) if each.name in changed)
+
+
+def _normal_form(stage: str, form: Text) -> tuple[Text, tuple[Rule, ...]]:
+    """``apply_rules`` with all rules of the stage; along a trace a side's IR is compared several
+    times, so the last answers are kept (unless they are large)."""
+    known = _remembered if len(form.lines) <= _LONG else _remembered.__wrapped__
+    return known(stage, form)
+
+
+@functools.lru_cache(maxsize=64)
+def _remembered(stage: str, form: Text) -> tuple[Text, tuple[Rule, ...]]:
+    return apply_rules(form, rules_for(stage))
 
 
 def _difference(stage: str, forms: Pair) -> Difference:

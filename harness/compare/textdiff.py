@@ -9,6 +9,7 @@ correspond one to one.
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import itertools
 import os
@@ -79,6 +80,11 @@ class _Side:
         return found
 
 
+@functools.lru_cache(maxsize=8)  # the same normal form is compared several times in a row
+def _side(lines: tuple[str, ...], name: re.Pattern[str]) -> _Side:
+    return _Side(lines, name)
+
+
 _ERASED = "\0"
 
 
@@ -93,7 +99,7 @@ class Difference:
         self, left: Sequence[str], right: Sequence[str], volatile: re.Pattern[str]
     ) -> None:
         self._name = tokens(volatile.pattern)
-        self._left, self._right = _Side(left, self._name), _Side(right, self._name)
+        self._left, self._right = _side(tuple(left), self._name), _side(tuple(right), self._name)
         self._forward: dict[str, str] = {}
         self._backward: dict[str, str] = {}
         self.spans = tuple(_merge(self._wired(_align(self._left.erased, self._right.erased))))

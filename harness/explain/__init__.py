@@ -47,7 +47,7 @@ def explain(
 ) -> Explanation:
     """Explain why ``left`` (the reference) and ``right`` differ on ``case``."""
     roles = left[2].role, right[2].role
-    read = _reader(store)
+    read = _reader(store, (left, right))
     rows: tuple[AlignedPass, ...] = ()
     births: tuple[Birth, ...] = ()
     grafts: tuple[Graft, ...] = ()
@@ -70,7 +70,7 @@ def explain(
             {side[2].role: side[2] for side in (left, right)},
             births,
             rows,
-            _accepted_elsewhere(case, left, right, rows, store),
+            _accepted_elsewhere(case, left, right, store, read),
         )
     gaps += [f"{cell.front} through {cell.back}: {cell.void}" for cell in matrix if cell.void]
     gaps += dict.fromkeys(f"{row.name}: {row.note}" for row in rows if row.note)
@@ -104,12 +104,14 @@ def classify_hunks(comparison: Comparison, roles: tuple[str, str]) -> Comparison
     return msgspec.structs.replace(comparison, hunks=hunks)
 
 
-def _reader(store: Store) -> Read:
+def _reader(store: Store, sides: Sequence[Side]) -> Read:
+    """Reads the IR of either side's trace, and what grafting has put into the store."""
     cache: dict[str, bytes | None] = {}
+    kept = {step.sha256: side[2].key for side in sides for step in side[2].trace}
 
     def read(sha: str) -> bytes | None:
         if sha not in cache:
-            cache[sha] = store.get(sha)
+            cache[sha] = store.snapshot(kept[sha], sha) if sha in kept else store.get(sha)
         return cache[sha]
 
     return read
@@ -199,39 +201,47 @@ def _acts(row: AlignedPass, left: Compilation, right: Compilation) -> bool:
 
 def _matrix(case: Case, left: Side, right: Side, store: Store) -> tuple[Crossing, ...]:
     """Each side's TTGIR through each side's back end, the self-crossings being the control."""
-    stage = case.target.stages[-1]
     cells = []
-    void = ""
-    for back in (left, right):
-        for front in (back, right if back is left else left):
-            handover = front[2].artifacts.get("handover")
-            if handover is None:
-                cells.append(
-                    Crossing(front[2].role, back[2].role, void="no module reached the back end")
-                )
-                continue
-            crossed = cross(back[0], back[1], case, handover.sha256, store)
-            equals = []
-            for side in (left, right):
-                ours = crossed.artifacts.get(stage)
-                theirs = side[2].artifacts.get(stage)
-                if ours and theirs and _equal(stage, ours, theirs.sha256, store):
-                    equals.append(side[2].role)
-            if front is back:
-                void = crossed.failure
-                if not void and front[2].role not in equals:
-                    void = "feeding a side its own TTGIR does not reproduce its own binary"
-            cells.append(
-                Crossing(
-                    front=front[2].role,
-                    back=back[2].role,
-                    artifacts=crossed.artifacts,
-                    equals=tuple(equals),
-                    rewrites=tuple(filter(None, [crossed.rewrites])),
-                    void=crossed.failure or void,
-                )
+    for back, front in ((left, right), (right, left)):
+        other = _cell(case, front, back, (left, right), store)
+        if back[2].role in other.equals:
+            own = Crossing(
+                back[2].role,
+                back[2].role,
+                equals=(back[2].role,),
+                note=f"not run: {front[2].role}'s TTGIR came through to the same code",
             )
+        else:
+            own = _cell(case, back, back, (left, right), store)
+            if not own.void and back[2].role not in own.equals:
+                void = "feeding a side its own TTGIR does not reproduce its own assembly"
+                own = msgspec.structs.replace(own, void=void)
+            other = msgspec.structs.replace(other, void=other.void or own.void)
+        cells += [own, other]
     return tuple(cells)
+
+
+def _cell(case: Case, front: Side, back: Side, sides: tuple[Side, Side], store: Store) -> Crossing:
+    """``front``'s TTGIR through ``back``'s back end, and which side's assembly came out."""
+    roles = front[2].role, back[2].role
+    handover = front[2].artifacts.get("handover")
+    if handover is None:
+        return Crossing(*roles, void="no module reached the back end")
+    crossed = cross(back[0], back[1], case, handover.sha256, store)
+    stage = case.target.stages[-2]
+    ours = crossed.artifacts.get(stage)
+    equals = []
+    for side in sides:
+        theirs = side[2].artifacts.get(stage)
+        if ours and theirs and _equal(stage, ours, theirs.sha256, store):
+            equals.append(side[2].role)
+    return Crossing(
+        *roles,
+        artifacts=crossed.artifacts,
+        equals=tuple(equals),
+        rewrites=tuple(filter(None, [crossed.rewrites])),
+        void=crossed.failure,
+    )
 
 
 def _equal(stage: str, left: str, right: str, store: Store) -> bool:
@@ -242,7 +252,7 @@ def _equal(stage: str, left: str, right: str, store: Store) -> bool:
 
 
 def _accepted_elsewhere(
-    case: Case, left: Side, right: Side, rows: Sequence[AlignedPass], store: Store
+    case: Case, left: Side, right: Side, store: Store, read: Read
 ) -> bool | None:
     """Whether the other side's pass takes the IR on which a side failed; None if untried."""
     for side, other in ((left, right), (right, left)):
@@ -253,7 +263,7 @@ def _accepted_elsewhere(
         if step is None:
             return None
         given = side[2].trace[-1].sha256
-        done = graft(other[0], other[1], case, [("failed", step, given)], store)
+        done = graft(other[0], other[1], case, [("failed", step, given)], store, read)
         return "failed" in done.outputs
     return None
 

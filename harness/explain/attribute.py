@@ -28,7 +28,7 @@ def of_birth(birth: Birth, row: AlignedPass) -> str:
 
 
 def same_back_end(matrix: Sequence[Crossing], roles: tuple[str, str]) -> str:
-    """Whether the reference's back end turns the candidate's TTGIR into its own binary."""
+    """Whether the reference's back end turns the candidate's TTGIR into its own assembly."""
     cell = _cell(matrix, roles[1], roles[0])
     if cell is None or cell.void:
         return "unknown"
@@ -62,7 +62,7 @@ def attribute(
     if binary_differs and crossed == "yes":
         conclude(
             "base-drift",
-            f"{reference}'s back end turns {candidate}'s TTGIR into {reference}'s binary:"
+            f"{reference}'s back end turns {candidate}'s TTGIR into {reference}'s own {text}:"
             " the difference in the binary is the back end's",
         )
     for birth in births:
@@ -76,10 +76,10 @@ def attribute(
         conclude(
             "base-drift",
             f"{candidate}'s back end does not turn {reference}'s own TTGIR into {reference}'s"
-            " binary: the back ends differ",
+            f" {text}: the back ends differ",
         )
     if not binary_differs and crossed == "yes":
-        evidence.append(f"{reference}'s back end gives the same binary from both sides' TTGIR")
+        evidence.append(f"{reference}'s back end gives the same {text} from both sides' TTGIR")
     return tuple(found) or ("unresolved",), tuple(evidence)
 
 

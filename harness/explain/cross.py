@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.compile import Worker, options_for, scratch, target_of
@@ -29,7 +29,8 @@ class Grafted(Record, frozen=True):
 
 
 def cross(worker: Worker, fingerprint: str, case: Case, handover: str, store: Store) -> Crossed:
-    """Feed the module ``handover`` (a stored hash) to the back end of ``worker``'s side.
+    """Feed the module ``handover`` (a stored hash) to the back end of ``worker``'s side, up to
+    assembly.
 
     Named rewrites are tried where the text does not parse. The result is kept in the store.
     """
@@ -58,11 +59,15 @@ def graft(
     case: Case,
     items: Sequence[tuple[str, PassStep, str]],
     store: Store,
+    read: Callable[[str], bytes | None],
 ) -> Grafted:
     """Run single passes of ``worker``'s side: items are (id, pass step, hash of input IR).
 
-    The outputs are kept in the store. A pass that crashes the process costs itself only.
+    ``read`` gives the IR of a hash. The outputs are kept in the store. A pass that crashes the
+    process costs itself only.
     """
+    if not items:
+        return Grafted()
     key = digest(
         _key(fingerprint, worker, case, [f"{i} {s.adder} {s.arguments} {x}" for i, s, x in items])
     )
@@ -74,7 +79,7 @@ def graft(
     with scratch(store) as folder:
         requests = []
         for item, step, source in items:
-            data = store.get(source)
+            data = read(source)
             if data is None:
                 errors[item] = "its input was not kept"
             elif not step.arguments:
@@ -119,7 +124,7 @@ def _cross_once(worker: Worker, case: Case, text: str, rewrites: str, store: Sto
         }
         ended = worker.run(request, folder)
         artifacts = {}
-        for stage in case.target.stages[2:]:
+        for stage in case.target.stages[2:-1]:
             for path in (folder / "cache").glob(f"*/*.{stage}"):
                 artifacts[stage] = store.put(path.read_bytes()).sha256
         result = folder / "result.json"

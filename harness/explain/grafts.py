@@ -31,7 +31,8 @@ class Grafts(msgspec.Struct, frozen=True):
 def graft_all(
     rows: Sequence[AlignedPass], left: Side, right: Side, case: Case, store: Store, read: Read
 ) -> Grafts:
-    """Run each side's passes on the other side's IR, for every row that both sides run.
+    """Run the candidate's passes on the reference's IR, for every row that both sides run; and,
+    where the difference changes but that does not show why, the reference's on the candidate's.
 
     A pass that changed nothing on either side is idle here, and shows nothing. Where both
     sides gave a pass the same IR, their outputs are compared as they are. A row
@@ -39,51 +40,49 @@ def graft_all(
     the compilation; otherwise the graft is no evidence.
     """
     traces = left[2].trace, right[2].trace
-    runs: dict[str, list[tuple[str, PassStep, str]]] = {"left": [], "right": []}
     pairs = {
         number: pair
         for number, pair in _pairs(rows).items()
         if any(_acts(trace, at) for trace, at in zip(traces, pair, strict=True))
     }
-    for number, (at_left, at_right) in pairs.items():
-        sources = traces[0][at_left - 1].sha256, traces[1][at_right - 1].sha256
-        steps = traces[0][at_left], traces[1][at_right]
-        if sources[0] == sources[1]:
-            continue
-        runs["right"].append((f"{number}", steps[1], sources[0]))
-        runs["left"].append((f"{number}", steps[0], sources[1]))
-        if rows[number].event:
-            runs["right"].append((f"{number}-self", steps[1], sources[1]))
-            runs["left"].append((f"{number}-self", steps[0], sources[0]))
-    done = {
-        name: graft(side[0], side[1], case, runs[name], store)
-        for name, side in (("left", left), ("right", right))
-    }
-    judged = [_idle(row, traces) for row in rows]
-    found = []
+    given = {n: (traces[0][i - 1].sha256, traces[1][j - 1].sha256) for n, (i, j) in pairs.items()}
+    made = {n: (traces[0][i].sha256, traces[1][j].sha256) for n, (i, j) in pairs.items()}
+    found: list[Graft] = []
+    verdicts: dict[int, str] = {}
     outputs = dict[int, tuple[str, str]]()
-    for number, (at_left, at_right) in pairs.items():
-        row = rows[number]
-        own_outputs = traces[0][at_left].sha256, traces[1][at_right].sha256
-        verdicts = []
-        if str(number) not in {item for item, _, _ in runs["right"]}:
-            same = same_ir(stage_of(row.manager), own_outputs, read)
-            verdicts.append({True: "same", False: "differs", None: "not grafted"}[same])
-            outputs |= {number: own_outputs} if same is False else {}
-        else:
-            for name, side, mine, theirs in (
-                ("right", right, own_outputs[1], own_outputs[0]),
-                ("left", left, own_outputs[0], own_outputs[1]),
-            ):
-                result, note = _judge(row, str(number), done[name], (mine, theirs), read)
-                verdicts.append(result)
-                found.append(Graft(number, row.name, side[2].role, result, note))
-                if result == "differs" and number not in outputs:
-                    output = done[name].outputs[str(number)]
-                    outputs[number] = (theirs, output) if name == "right" else (output, theirs)
-        behaviour = "same" if set(verdicts) == {"same"} else "not grafted"
-        behaviour = "differs" if "differs" in verdicts else behaviour
-        for at in (number, *([] if row.partner is None else [row.partner])):
+
+    def run(runner: int, numbers: Sequence[int]) -> None:
+        """Graft at these rows; a verdict of an earlier run gives way to ``differs`` only."""
+        side, other = (left, right)[runner], 1 - runner
+        items = []
+        for number in numbers:
+            step = traces[runner][pairs[number][runner]]
+            items.append((f"{number}", step, given[number][other]))
+            if rows[number].event:
+                items.append((f"{number}-self", step, given[number][runner]))
+        done = graft(side[0], side[1], case, items, store, read)
+        for number in numbers:
+            own, others = made[number][runner], made[number][other]
+            result, note = _judge(rows[number], f"{number}", done, (own, others), read)
+            found.append(Graft(number, rows[number].name, side[2].role, result, note))
+            if result == "differs":
+                output = done.outputs[f"{number}"]
+                outputs[number] = (others, output) if runner else (output, others)
+            if number not in verdicts or result == "differs":
+                verdicts[number] = result
+
+    for number in [n for n in pairs if given[n][0] == given[n][1]]:
+        same = same_ir(stage_of(rows[number].manager), made[number], read)
+        verdicts[number] = {True: "same", False: "differs", None: "not grafted"}[same]
+        if same is False:
+            outputs[number] = made[number]
+    other_input = [number for number in pairs if number not in verdicts]
+    run(1, other_input)
+    run(0, [n for n in other_input if rows[n].event and verdicts[n] != "differs"])
+    judged = [_idle(row, traces) for row in rows]
+    for number, behaviour in verdicts.items():
+        partner = rows[number].partner
+        for at in (number, *([] if partner is None else [partner])):
             judged[at] = msgspec.structs.replace(judged[at], behaviour=behaviour)
     return Grafts(tuple(judged), tuple(found), outputs)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from harness.errors import HarnessError
+from harness.toolchains.disassembly import disassemble
 from harness.toolchains.environment import Toolchain
 
 
@@ -21,24 +21,9 @@ class Tools(msgspec.Struct, frozen=True):
     cuobjdump: Path
     filecheck: Path
 
-    def disassemble(self, cubin: bytes) -> str:
-        """The SASS of a cubin, code sections only; raises HarnessError if nvdisasm fails."""
-        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-            file.write(cubin)
-            file.flush()
-            process = subprocess.run(
-                [self.nvdisasm, "-c", "-hex", file.name],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-        if process.returncode:
-            raise HarnessError(
-                f"cubin of {len(cubin)} bytes",
-                f"nvdisasm: {process.stderr.strip() or process.returncode}",
-                "compile the case again; the artifact is no valid cubin",
-            )
-        return process.stdout
+    def disassemble(self, cubins: Sequence[bytes]) -> list[str]:
+        """The SASS of each cubin; see ``harness.toolchains.disassembly``."""
+        return disassemble(self.nvdisasm, cubins)
 
 
 def tools(toolchain: Toolchain) -> Tools:

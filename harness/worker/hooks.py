@@ -23,10 +23,11 @@ def install(paths: list[str]) -> None:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         with open(path, "rb") as file:
-            _chain(module.inspect_stages, hashlib.sha256(file.read()).hexdigest())
+            chain(module.inspect_stages, hashlib.sha256(file.read()).hexdigest())
 
 
-def _chain(added: Hook, key: str) -> None:
+def chain(added: Hook, key: str) -> None:
+    """Put ``added`` behind the stage hook that is there; ``key`` goes into Triton's cache key."""
     from triton import knobs  # type: ignore[import-not-found]
 
     before: Hook | None = knobs.runtime.add_stages_inspection_hook

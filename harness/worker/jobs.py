@@ -7,7 +7,7 @@ import os
 import traceback
 from typing import Any, Callable
 
-from harness.worker import source, stepping, surface
+from harness.worker import hooks, source, stepping, surface
 
 LAUNCH_METADATA = (
     "name",
@@ -40,7 +40,7 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
     from triton.compiler import compile  # type: ignore[import-not-found]
 
     target = GPUTarget(*request["target"])
-    _pretend(target)
+    pretend(target)
     ast_source = make_source(kernel, case)
     recorder.entering("frontend", "")
     stepping.observe(recorder)
@@ -52,7 +52,7 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
     return {"metadata": {key: metadata[key] for key in LAUNCH_METADATA if key in metadata}}
 
 
-def _pretend(target: Any) -> None:
+def pretend(target: Any) -> None:
     """Let code that asks for the current GPU hear the target, on a machine without one.
 
     The fork's front end asks (``is_hip``) where a launch would have a GPU; compiling alone has
@@ -96,16 +96,22 @@ def make_source(kernel: Any, case: dict[str, Any]) -> Any:
 
 
 def cross(request: dict[str, Any], folder: str) -> dict[str, Any]:
-    """Run this side's back end on the other side's module, left as ``input.ttgir``."""
+    """Run this side's back end on the module left as ``input.ttgir``, up to assembly: both
+    sides' assemblers are the same tool, or their difference is not the back end's."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import compile
 
+    hooks.chain(_without_assembler, "")
     compile(
         os.path.join(folder, "input.ttgir"),
         target=GPUTarget(*request["target"]),
         options=options_of(request),
     )
     return {}
+
+
+def _without_assembler(backend: Any, stages: Any, *_: Any) -> None:
+    stages[backend.binary_ext] = lambda source, metadata: b""
 
 
 def graft(request: dict[str, Any], folder: str) -> dict[str, Any]:

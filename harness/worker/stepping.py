@@ -221,7 +221,8 @@ class Recorder:
     def passed(self, step: dict[str, Any], text: str) -> None:
         """See Observer."""
         sha = step["sha256"]
-        if sha not in self._kept and step["size"] <= self._limit:
+        step["snapshot"] = step["size"] <= self._limit
+        if step["snapshot"] and sha not in self._kept:
             self._kept.add(sha)
             with open(os.path.join(self._folder, "ir", sha), "wb") as file:
                 file.write(self._zlib.compress(text.encode(), 1))

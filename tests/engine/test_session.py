@@ -107,14 +107,14 @@ def test_one_case_that_cannot_be_stored_costs_only_itself(
     cases = corpus.load([write_kernel("good")]).cases
     seen: dict[str, object] = {}
     with session(fork, plugin, tmp_path / "store") as made:
-        real = made.evaluate
+        real = made._first
 
-        def evaluate(case):
+        def first(case):
             if case.kernel == "bad":
                 raise HarnessError("disk", "full", "free some space")
             return real(case)
 
-        made.evaluate = evaluate  # type: ignore[method-assign]
+        made._first = first  # type: ignore[method-assign]
         results = made.evaluate_all(cases, 2, lambda case, found: seen.update({case.id: found}))
     assert [result.case.kernel for result in results] == ["good"]
     assert isinstance(seen["bad/fp32-256@cuda:90"], HarnessError)

@@ -72,15 +72,19 @@ def test_an_artifact_name_cannot_leave_the_store(tmp_path: Path):
         Store(tmp_path).get("../" * 20 + "etc/passwd")
 
 
-def test_an_adopted_file_is_verified_like_any_other(tmp_path: Path):
+def test_snapshots_are_verified_replaced_whole_and_dropped(tmp_path: Path):
     store = Store(tmp_path / "store")
-    file = tmp_path / "file"
-    file.write_bytes(zlib.compress(b"honest", 1))
-    store.adopt(digest(b"honest"), file)
-    assert store.get(digest(b"honest")) == b"honest"
-    file.write_bytes(zlib.compress(b"other", 1))
-    store.adopt(digest(b"claimed"), file)
-    assert store.get(digest(b"claimed")) is None
+    for text in (b"first", b"second"):
+        folder = tmp_path / "ir"
+        folder.mkdir()
+        (folder / digest(text)).write_bytes(zlib.compress(text, 1))
+        (folder / digest(b"claimed")).write_bytes(zlib.compress(b"other", 1))
+        store.keep_snapshots("key", folder)
+        assert store.snapshot("key", digest(text)) == text
+        assert store.snapshot("key", digest(b"claimed")) is None
+    assert store.snapshot("key", digest(b"first")) is None
+    store.drop_snapshots("key")
+    assert not store.has_snapshots("key")
 
 
 def test_an_unwritable_store_is_one_clear_error():

@@ -50,7 +50,7 @@ def test_a_kernel_compiles_and_every_stage_is_kept(worker: Worker, write_kernel,
     names = [step.name for step in done.trace]
     assert names[0] == "front end"
     assert "tritongpu-coalesce" in names
-    assert all(store.get(step.sha256) for step in done.trace if step.snapshot)
+    assert all(store.snapshot(done.key, step.sha256) for step in done.trace if step.snapshot)
 
 
 @pytest.mark.parametrize("side", ["fork", "plugin"])

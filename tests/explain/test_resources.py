@@ -69,7 +69,7 @@ def test_cuobjdump_of_the_toolchain_agrees(plugin, artifact, tmp_path):
     found = resources(
         Target("cuda", "90"),
         cubin.read_bytes(),
-        tools.disassemble(cubin.read_bytes()),
+        tools.disassemble([cubin.read_bytes()])[0],
         LAUNCH["relay"][1],
     )
     assert f"REG:{found.registers} STACK:{found.stack} " in said

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.compare import normalise
 from harness.errors import HarnessError
 from harness.toolchains import Controls, Toolchain, controls, tools
 
@@ -90,12 +91,28 @@ def test_unknown_lane_names_the_known_ones(fork: Toolchain) -> None:
         controls("fast", {"fork": fork})
 
 
-def test_disassembles_a_cubin_and_refuses_garbage(plugin: Toolchain, tmp_path: Path) -> None:
-    _, cubin = compiled(plugin, Controls(), tmp_path)
+def test_disassembles_cubins_together_as_it_does_alone(plugin: Toolchain, tmp_path: Path) -> None:
     found = tools(plugin)
-    assert "EXIT" in found.disassemble(cubin)
-    with pytest.raises(HarnessError, match="nvdisasm"):
-        found.disassemble(b"no cubin")
+    controls = Controls(options={"num_warps": 1}), Controls(options={"num_warps": 4})
+    cubins = [compiled(plugin, each, tmp_path)[1] for each in controls]
+    for cubin, listing in zip(cubins, found.disassemble(cubins), strict=True):
+        assert "EXIT" in listing
+        file = tmp_path / "alone.cubin"
+        file.write_bytes(cubin)
+        plain = subprocess.run(
+            [found.nvdisasm, "-c", "-hex", file], capture_output=True, text=True, check=True
+        ).stdout
+        assert instructions(listing) == instructions(plain)
+
+
+def instructions(listing: str) -> list[str]:
+    """Instructions, labels and encodings by the rules for SASS."""
+    return [line for line in normalise("sass", listing.encode()).lines if "/* 0x" in line]
+
+
+def test_a_damaged_cubin_is_refused(plugin: Toolchain) -> None:
+    with pytest.raises(HarnessError, match="cannot be read"):
+        tools(plugin).disassemble([b"no cubin"])
 
 
 def test_tool_that_is_not_shipped_is_named(plugin: Toolchain, tmp_path: Path) -> None:
