@@ -28,7 +28,7 @@ from harness.model import Case, Compilation, Failure, Outcome, PassStep
 from harness.store import Store
 from harness.toolchains import Controls, Toolchain
 
-CAPTURE_VERSION = 4
+CAPTURE_VERSION = 5
 START_TIMEOUT = 120.0
 TLX = "triton.language.extra.tlx"
 ROOT = Path(__file__).resolve().parent.parent

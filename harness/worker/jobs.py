@@ -26,6 +26,7 @@ LAUNCH_METADATA = (
     "launch_pdl",
 )
 SNAPSHOT_LIMIT = 8 << 20
+HERE = "/proc/self/cwd"  # a child's own folder, under a name that is the same for all
 
 
 def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
     kernel = source.load_kernel(
         case["source"], case["virtual_path"], case["folder"], case["function"]
     )
+    os.chdir(folder)  # a kernel's file may have gone elsewhere
     from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found]
     from triton.compiler import compile  # type: ignore[import-not-found]
 
@@ -166,14 +168,18 @@ JOBS: dict[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
 
 
 def run(request: dict[str, Any], folder: str) -> None:
-    """Do the job and leave ``result.json``; every exception becomes part of the result."""
+    """Do the job and leave ``result.json``; every exception becomes part of the result.
+
+    Compilers are given the same paths wherever ``folder`` is: ptxas-blackwell 13.3 makes other
+    code of the same PTX when its file lies at another path.
+    """
     os.makedirs(os.path.join(folder, "cache"))
     os.makedirs(os.path.join(folder, "tmp"))
     os.environ.update(
         request["env"],
-        TRITON_CACHE_DIR=os.path.join(folder, "cache"),
-        TMPDIR=os.path.join(folder, "tmp"),
-        HOME=folder,
+        TRITON_CACHE_DIR=f"{HERE}/cache",
+        TMPDIR=f"{HERE}/tmp",
+        HOME=HERE,
     )
     os.chdir(folder)
     try:
