@@ -3,7 +3,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: help equivalence test browser lint bench clean
+# The null plugin is built for these: Triton refuses a plugin that was built for another version.
+TRITONS := 3.7.1 3.8.0 3.9.0
+NULL_PLUGINS := $(TRITONS:%=build/plugins/libnull-%.so)
+
+.PHONY: help equivalence plugins test browser lint bench clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,12 +31,20 @@ equivalence: $(VENV)/.base ## run the whole corpus through both sides and write 
 	$(BIN)/tlx-equiv run --out build/run; status=$$?; \
 	test $$status -gt 1 || $(BIN)/tlx-equiv report build/run --out build/report; exit $$status
 
+plugins: ## build the null plugin with the system's C compiler (cc)
+	@command -v $(CC) >/dev/null || { echo "no C compiler ($(CC)): the null plugin is not built,"\
+	  "and what needs it will skip or say so"; exit 0; }; $(MAKE) --no-print-directory $(NULL_PLUGINS)
+
+build/plugins/libnull-%.so: plugins/null/null.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -DTRITON_VERSION='"$*"' -o $@ $<
+
 browser: ## install Chromium with apt, for the tests of the report (as root)
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq \
 	  && apt-get install -y -qq chromium >/dev/null; } \
 	  || echo "no Chromium and no way to install it: the browser tests will skip"
 
-test: $(VENV)/.test browser ## run all tests
+test: $(VENV)/.test browser plugins ## run all tests
 	$(BIN)/tlx-equiv toolchains sync
 	$(BIN)/pytest -n $(JOBS)
 

@@ -127,9 +127,8 @@ class Worker:
         printed = tempfile.TemporaryFile()  # noqa: SIM115  closed by the thread that reads it
         arguments = [str(request_reader), str(reply_writer)]
         given = {
-            "descriptors": msgspec.to_builtins(self.toolchain.descriptors),
+            "descriptors": [d.plain() for d in self.toolchain.descriptors],
             "preload": [] if self.plain and not self.toolchain.hooks else [TLX],
-            "hooks": [str(path) for path in self.toolchain.hooks],
         }
         arguments.append(json.dumps(given))
         try:

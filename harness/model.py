@@ -87,8 +87,12 @@ class Case(Record, frozen=True):
 class PluginProof(Record, frozen=True):
     """Evidence, taken inside a worker, that a plugin was loaded dynamically.
 
-    ``passes``, ``ops`` and ``dialects`` are what the library registers; ``missing`` what its
-    descriptor promises beyond that.
+    ``plugin`` is its descriptor's name, empty for one that nothing declares; ``way`` how its
+    library reached Triton. ``passes``, ``ops`` and ``dialects`` are what the library registers;
+    ``missing`` what its descriptor promises beyond that; ``ops_without_result`` the ops whose
+    results Triton's own binding loses; ``module_missing`` that kernels cannot import the
+    module that it should bring. ``hook`` is the file of its stage hook, and ``hook_joined``
+    whether Triton's stage hook, asked for its cache key, names that file's hash.
     """
 
     library: str
@@ -103,6 +107,29 @@ class PluginProof(Record, frozen=True):
     ops: tuple[str, ...]
     dialects: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    plugin: str = ""
+    way: str = ""
+    ops_without_result: tuple[str, ...] = ()
+    module_missing: bool = False
+    hook: str = ""
+    hook_sha256: str = ""
+    hook_joined: bool = False
+
+    def is_origin(self, step: PassStep) -> bool:
+        """Whether this plugin's library or stage hook brought a pass that was run.
+
+        Triton binds a library's passes under their own names, with ``add_`` before them from
+        3.9 on; a hook's passes are those that its file added.
+        """
+        owner, _, adder = step.adder.rpartition(".")
+        bound = {adder, adder.removeprefix("add_")}
+        if owner == ".passes.plugin" and not bound.isdisjoint(self.passes):
+            return True
+        return bool(self.hook) and _file_name(step.origin) == _file_name(self.hook)
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 class ToolchainIdentity(Record, frozen=True):

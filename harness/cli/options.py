@@ -21,7 +21,14 @@ from harness.ledger import Ledger
 from harness.model import CaseResult, Run
 from harness.session import AGAIN, Session
 from harness.store import Store
-from harness.toolchains import cache_root, controls, declared, ensure
+from harness.toolchains import (
+    cache_root,
+    controls,
+    declared,
+    ensure,
+    find_descriptor,
+    overlaid,
+)
 
 Patterns = Annotated[
     list[str] | None,
@@ -49,10 +56,14 @@ Sides = Annotated[
         metavar="REFERENCE:CANDIDATE", help="The two roles to compare, e.g. plugin:plugin."
     ),
 ]
-Hooks = Annotated[
-    list[Path] | None,
+Plugins = Annotated[
+    list[str] | None,
     typer.Option(
-        "--hook", help="A stage-hook plugin (Python file) that the candidate loads; see docs."
+        "--plugin",
+        "--hook",
+        metavar="NAME|FILE",
+        help="A plugin that the candidate loads besides: a name in plugins/, a descriptor (.toml),"
+        " a library (.so) or a Python file with a stage hook (.py); may be given several times.",
     ),
 ]
 StoreDir = Annotated[
@@ -92,10 +103,10 @@ def open_session(
     fresh: bool = False,
     explaining: bool = True,
     sides: str = SIDES,
-    hooks: Sequence[Path] | None = None,
+    plugins: Sequence[str] | None = None,
 ) -> Session:
-    """A session over the two ``sides``, environments made if need be; ``hooks`` join the
-    candidate, which is then called after them."""
+    """A session over the two ``sides``, environments made if need be; the candidate loads
+    ``plugins`` besides its own, and is then called after them."""
     chosen = parse_overrides(overrides)
     roles = sides.split(":")
     if len(roles) != 2:
@@ -103,15 +114,7 @@ def open_session(
             f"--sides {sides}", "not of the form REFERENCE:CANDIDATE", "write fork:plugin"
         )
     reference, candidate = (ensure(role, chosen.get(role)) for role in roles)
-    if hooks:
-        for path in hooks:
-            if not path.is_file():
-                raise HarnessError(f"--hook {path}", "no such file", "name a Python file")
-        candidate = msgspec.structs.replace(
-            candidate,
-            role="+".join([candidate.role, *(path.stem for path in hooks)]),
-            hooks=tuple(path.resolve() for path in hooks),
-        )
+    candidate = overlaid(candidate, [find_descriptor(given) for given in plugins or ()])
     if reference.role == candidate.role:
         candidate = msgspec.structs.replace(candidate, role=candidate.role + AGAIN)
     return Session(

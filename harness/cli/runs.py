@@ -51,7 +51,7 @@ def run(
     lane: options.Lane = "controlled",
     toolchain: options.Overrides = None,
     sides: options.Sides = options.SIDES,
-    hook: options.Hooks = None,
+    plugin: options.Plugins = None,
     store: options.StoreDir = None,
     json: options.Json = False,
 ) -> None:
@@ -67,7 +67,7 @@ def run(
         toolchain,
         fresh=fresh,
         sides=sides,
-        hooks=hook,
+        plugins=plugin,
     ) as session:
         columns = (
             TextColumn("{task.description}"),

@@ -5,8 +5,10 @@
 """
 
 from harness.toolchains.controls import Controls, controls
-from harness.toolchains.declaration import Declaration, Descriptor, Lane, Role, declared
+from harness.toolchains.declaration import Declaration, Lane, Role, declared
+from harness.toolchains.descriptor import Descriptor, find_descriptor
 from harness.toolchains.environment import Toolchain, cache_root, ensure
+from harness.toolchains.overlay import overlaid
 from harness.toolchains.proof import identify, proof_problems, verify
 from harness.toolchains.tools import Tools, tools
 
@@ -22,7 +24,9 @@ __all__ = [
     "controls",
     "declared",
     "ensure",
+    "find_descriptor",
     "identify",
+    "overlaid",
     "proof_problems",
     "tools",
     "verify",

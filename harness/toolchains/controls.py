@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
+from harness.errors import HarnessError
 from harness.toolchains.declaration import Declaration, declared
 from harness.toolchains.environment import Toolchain
 from harness.toolchains.tools import tools
 from harness.worker.hashes import Hashes
 from harness.worker.identity import HASHES_VARIABLE
 
+_V = TypeVar("_V")
 _RELEASE = re.compile(r"release [^\n]*")
 
 
@@ -36,11 +39,15 @@ def controls(
 ) -> Controls:
     """The controls of ``lane`` for a run with these toolchains (by role, at least one)."""
     declared_lane = (declaration or declared()).lane(lane)
-    described = {name: str(value) for name, value in declared_lane.env.items()}
-    described |= {f"option {name}": str(v) for name, v in declared_lane.options.items()}
+    env, options = dict(declared_lane.env), dict(declared_lane.options)
+    if declared_lane.of_plugins:
+        descriptors = [d for toolchain in toolchains.values() for d in toolchain.descriptors]
+        _merge(env, [(d.name, d.controls.env) for d in descriptors])
+        _merge(options, [(d.name, d.controls.options) for d in descriptors])
+    described = {name: str(value) for name, value in env.items()}
+    described |= {f"option {name}": str(value) for name, value in options.items()}
     if declared_lane.fixed_addresses:
         described["address randomisation"] = "off for the assemblers and linkers of both sides"
-    env = dict(declared_lane.env)
     if declared_lane.tools:
         present = [role for role in declared_lane.tools_of if role in toolchains]
         source = toolchains[present[0]] if present else next(iter(toolchains.values()))
@@ -52,7 +59,22 @@ def controls(
             sha = hashes.sha256(str(path))
             described[variable] = f"{tool} of {source.role}, {version}, sha256 {sha}"
         hashes.save()
-    return Controls(env, dict(declared_lane.options), described, declared_lane.fixed_addresses)
+    return Controls(env, options, described, declared_lane.fixed_addresses)
+
+
+def _merge(into: dict[str, _V], asked: Iterable[tuple[str, Mapping[str, _V]]]) -> None:
+    """Add what each plugin asks for; raises HarnessError if two want different values."""
+    owners: dict[str, str] = {}
+    for plugin, values in asked:
+        for name, value in values.items():
+            if name in owners and into[name] != value:
+                raise HarnessError(
+                    f"control {name}",
+                    f"plugin {owners[name]} asks for {into[name]}, plugin {plugin} for {value}",
+                    "use one of them at a time, or correct their descriptors",
+                )
+            owners[name] = plugin
+            into[name] = value
 
 
 def _version(tool: str) -> str:

@@ -11,32 +11,17 @@ import msgspec
 
 from harness.errors import HarnessError
 from harness.record import Record
+from harness.toolchains.descriptor import (
+    PLUGINS,
+    Descriptor,
+    Value,
+    decode,
+    read,
+    read_descriptor,
+)
 
-PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 _PIN = re.compile(r"([A-Za-z0-9._-]+)==")
 _T = TypeVar("_T")
-
-
-class Descriptor(Record, frozen=True):
-    """A plugin: how it is installed and loaded, and what its library must register.
-
-    ``library`` is relative to site-packages; ``loads`` is the variable through which Triton
-    finds it; ``module`` the name under which kernels import what it brings.
-    ``launch_options`` are compile options that the plugin turns into others when a kernel is
-    launched (the first element of the value, unless it is 1); see ``harness.compile``.
-    """
-
-    name: str
-    distribution: str
-    library: str
-    loads: str
-    module: str
-    api_version: int
-    built_for_triton: str
-    passes: tuple[str, ...]
-    ops: tuple[str, ...]
-    dialects: tuple[str, ...]
-    launch_options: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Role(Record, frozen=True):
@@ -58,10 +43,14 @@ class Role(Record, frozen=True):
 
 
 class Lane(Record, frozen=True):
-    """Controls of one lane, the same for every side; see ``plugins/toolchains.toml``."""
+    """Controls of one lane, the same for every side; see ``plugins/toolchains.toml``.
+
+    ``of_plugins``: those that the descriptors of the plugins taking part name belong to it too.
+    """
 
     fixed_addresses: bool = False
-    options: dict[str, bool | int | float | str] = msgspec.field(default_factory=dict)
+    of_plugins: bool = False
+    options: dict[str, Value] = msgspec.field(default_factory=dict)
     env: dict[str, str] = msgspec.field(default_factory=dict)
     tools: dict[str, str] = msgspec.field(default_factory=dict)
     tools_of: tuple[str, ...] = ()
@@ -119,7 +108,7 @@ def declared(folder: Path = PLUGINS) -> Declaration:
 
     Raises HarnessError naming the file that is missing or malformed.
     """
-    file = _decode(folder / "toolchains.toml", _File)
+    file = decode(folder / "toolchains.toml", _File)
     roles = {
         name: Role(
             name=name,
@@ -128,7 +117,7 @@ def declared(folder: Path = PLUGINS) -> Declaration:
             pins=_pins(folder / table.lock, table.compiler),
             lock=f"{folder.name}/{table.lock}",
             builtin_tlx=table.builtin_tlx,
-            plugins=tuple(_decode(folder / f"{p}.toml", Descriptor) for p in table.plugins),
+            plugins=tuple(_installed(folder / f"{p}.toml") for p in table.plugins),
             python=table.python,
         )
         for name, table in file.roles.items()
@@ -136,25 +125,21 @@ def declared(folder: Path = PLUGINS) -> Declaration:
     return Declaration(roles, file.environment, file.controls)
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
+def _installed(path: Path) -> Descriptor:
+    """The descriptor of a plugin that a role's lock installs."""
+    descriptor = read_descriptor(path)
+    if not descriptor.distribution:
         raise HarnessError(
-            str(path), error.strerror or str(error), "restore it from the project"
-        ) from error
-
-
-def _decode(path: Path, kind: type[_T]) -> _T:
-    try:
-        return msgspec.toml.decode(_read(path), type=kind)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise HarnessError(str(path), str(error), "correct the file") from error
+            str(path),
+            "is a plugin of a role, and has no distribution that a lock could pin",
+            "lay it over a role on the command line instead: --plugin",
+        )
+    return descriptor
 
 
 def _pins(path: Path, compiler: str) -> dict[str, str]:
     """The requirements of a lock by distribution; each must have a version and a hash."""
-    text = re.sub(r"\s*\\\n\s*", " ", _read(path).decode())
+    text = re.sub(r"\s*\\\n\s*", " ", read(path).decode())
     pins = {}
     for line in text.splitlines():
         requirement = line.partition("#")[0].strip()

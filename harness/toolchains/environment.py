@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,8 @@ import msgspec
 import uv
 
 from harness.errors import HarnessError
-from harness.toolchains.declaration import Declaration, Descriptor, Environment, Role, declared
+from harness.toolchains.declaration import Declaration, Environment, Role, declared
+from harness.toolchains.descriptor import Descriptor
 from harness.toolchains.installed import differences
 from harness.toolchains.override import TRITON, Plan, planned
 from harness.worker.identity import HASHES_VARIABLE
@@ -34,6 +36,7 @@ Progress = Callable[[str], None]
 CACHE_VARIABLE = "TLX_EQUIV_CACHE"
 PROBE_TIMEOUT = 60.0
 _WRITABLE = f"free some space, or name a writable folder with {CACHE_VARIABLE}=DIR"
+_VERSION = re.compile(r"""^__version__ = ["']([^"'+]+)""", re.MULTILINE)
 _PROBE = """
 import importlib.util, json, sysconfig
 spec = importlib.util.find_spec("triton")
@@ -48,8 +51,7 @@ class Toolchain(msgspec.Struct, frozen=True):
     ``package`` is the folder of its ``triton`` package; ``overlays`` are folders laid over
     the environment; ``env`` is the whole environment of its processes. It must load the
     plugins of ``descriptors`` and have TLX compiled in if, and only if, ``builtin_tlx``.
-    ``origin`` says where it comes from. ``hooks`` are stage-hook plugins, Python files that
-    its workers load (see ``harness.worker.hooks``).
+    ``origin`` says where it comes from.
     """
 
     role: str
@@ -61,7 +63,18 @@ class Toolchain(msgspec.Struct, frozen=True):
     descriptors: tuple[Descriptor, ...] = ()
     overlays: tuple[Path, ...] = ()
     builtin_tlx: bool = False
-    hooks: tuple[Path, ...] = ()
+
+    @property
+    def release(self) -> str:
+        """The version of its Triton up to the local part, which is how Triton compares
+        versions with those of plugins; ``""`` if its package does not say."""
+        match = _VERSION.search((self.package / "__init__.py").read_text())
+        return match[1] if match else ""
+
+    @property
+    def hooks(self) -> bool:
+        """Whether any of its plugins has a stage hook."""
+        return any(descriptor.hook for descriptor in self.descriptors)
 
 
 def ensure(

@@ -19,7 +19,8 @@ from pathlib import Path
 import msgspec
 
 from harness.errors import HarnessError
-from harness.toolchains.declaration import Descriptor, Role
+from harness.toolchains.declaration import Role
+from harness.toolchains.descriptor import Descriptor
 
 TRITON = "triton/__init__.py"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)==[A-Za-z0-9.+!_-]+\Z")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import signal
 import subprocess
@@ -12,7 +11,7 @@ import msgspec
 
 from harness.errors import HarnessError
 from harness.model import PluginProof, ToolchainIdentity
-from harness.toolchains.declaration import Descriptor
+from harness.toolchains.descriptor import Descriptor
 from harness.toolchains.environment import Toolchain
 from harness.toolchains.installed import differences
 
@@ -39,7 +38,7 @@ def identify(toolchain: Toolchain) -> ToolchainIdentity:
         "run `tlx-equiv toolchains verify`; an environment of this tool's own is made anew once"
         " its folder is deleted"
     )
-    request = json.dumps({"descriptors": msgspec.to_builtins(toolchain.descriptors)})
+    request = json.dumps({"descriptors": [d.plain() for d in toolchain.descriptors]})
     try:
         process = subprocess.run(
             [toolchain.interpreter, "-I", "-B", "-c", _IDENTIFY, ROOT],
@@ -62,22 +61,7 @@ def identify(toolchain: Toolchain) -> ToolchainIdentity:
             thing, f"importing triton ended with {_status(process.returncode)}: {words}", way_out
         )
     measured = {"role": toolchain.role, **json.loads(process.stdout)}
-    identity = msgspec.convert(measured, ToolchainIdentity)
-    return _with_hooks(identity, toolchain) if toolchain.hooks else identity
-
-
-def _with_hooks(identity: ToolchainIdentity, toolchain: Toolchain) -> ToolchainIdentity:
-    """The identity of a toolchain to which stage-hook plugins were added."""
-    hashes = {
-        f"hook {path.name}": hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in toolchain.hooks
-    }
-    whole = json.dumps([identity.fingerprint, hashes])
-    return msgspec.structs.replace(
-        identity,
-        fingerprint=hashlib.sha256(whole.encode()).hexdigest(),
-        libraries={**identity.libraries, **hashes},
-    )
+    return msgspec.convert(measured, ToolchainIdentity)
 
 
 def _status(code: int) -> str:
@@ -88,7 +72,7 @@ def proof_problems(measured: ToolchainIdentity, toolchain: Toolchain) -> list[st
     """Why a run with this toolchain would be void; empty when it is what its role says:
     its plugins proven to be loaded dynamically, TLX compiled in only where that is declared.
     """
-    proofs = {proof.library: proof for proof in measured.plugins}
+    proofs = {proof.plugin: proof for proof in measured.plugins}
     problems = []
     builtin = (toolchain.package / BUILTIN_TLX).is_dir()
     if builtin and not toolchain.builtin_tlx:
@@ -96,12 +80,26 @@ def proof_problems(measured: ToolchainIdentity, toolchain: Toolchain) -> list[st
     if toolchain.builtin_tlx and not builtin:
         problems.append("its triton has no TLX compiled in: it is not the fork")
     for descriptor in toolchain.descriptors:
-        problems += _problems(descriptor, proofs.pop(descriptor.library), measured)
-    problems += [f"{library} is loaded, which is no part of this role" for library in proofs]
+        problems += _problems(descriptor, proofs[descriptor.name], measured)
+    problems += [
+        f"{proof.library} is loaded, which is no part of this role"
+        for proof in measured.plugins
+        if not proof.plugin
+    ]
     return [f"{measured.role}: {problem}" for problem in problems]
 
 
 def _problems(descriptor: Descriptor, proof: PluginProof, measured: ToolchainIdentity) -> list[str]:
+    name = f"plugin {descriptor.name}"
+    problems = _of_library(descriptor, proof, measured) if descriptor.library else []
+    if descriptor.hook and not proof.hook_joined:
+        problems.append(f"{name}: its stage hook {Path(descriptor.hook).name} has not joined Triton's")
+    return problems
+
+
+def _of_library(
+    descriptor: Descriptor, proof: PluginProof, measured: ToolchainIdentity
+) -> list[str]:
     name = f"plugin {descriptor.name} ({descriptor.library})"
     if not proof.sha256:
         return [f"{name} is not installed"]
@@ -117,10 +115,17 @@ def _problems(descriptor: Descriptor, proof: PluginProof, measured: ToolchainIde
         problems.append(
             f"{name} is built for Triton {proof.built_for_triton}, not {' and '.join(wanted)}"
         )
-    if not (proof.passes or proof.ops):
-        problems.append(f"{name} registers no pass and no op")
+    if not (proof.passes or proof.ops or proof.dialects):
+        problems.append(f"{name} registers no pass, no op and no dialect")
     if proof.missing:
         problems.append(f"{name} does not register {', '.join(proof.missing)}")
+    if proof.module_missing:
+        problems.append(f"{name} does not bring the module {descriptor.module}")
+    if proof.ops_without_result and descriptor.module:
+        problems.append(
+            f"{len(proof.ops_without_result)} of the {len(proof.ops)} ops of {name} return nothing"
+            f" on Triton {measured.triton_version}"
+        )
     return problems
 
 

@@ -1,4 +1,4 @@
-"""Stage-hook plugins: Python files whose ``inspect_stages`` joins Triton's stage hook.
+"""Stage hooks: Python files of plugins whose ``inspect_stages`` joins Triton's stage hook.
 
 Triton has one slot for such a hook and calls it twice: without arguments for a cache key, and
 with a back end, its stages and options while a compilation is set up. A plugin that fills the
@@ -22,13 +22,25 @@ def install(paths: list[str]) -> None:
         assert spec is not None and spec.loader is not None  # a .py path has both
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        with open(path, "rb") as file:
-            chain(module.inspect_stages, hashlib.sha256(file.read()).hexdigest())
+        chain(module.inspect_stages, _key(path))
+
+
+def joined(path: str) -> bool:
+    """Whether Triton's stage hook, asked for its cache key as Triton does, names this file."""
+    from triton import knobs  # type: ignore[import-not-found]
+
+    hook: Hook | None = knobs.runtime.add_stages_inspection_hook
+    return hook is not None and _key(path) in hook()[0]
+
+
+def _key(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def chain(added: Hook, key: str) -> None:
     """Put ``added`` behind the stage hook that is there; ``key`` goes into Triton's cache key."""
-    from triton import knobs  # type: ignore[import-not-found]
+    from triton import knobs
 
     before: Hook | None = knobs.runtime.add_stages_inspection_hook
 

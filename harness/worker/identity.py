@@ -19,7 +19,7 @@ import site
 import sys
 from typing import Any
 
-from harness.worker import plugins
+from harness.worker import hooks, loading, plugins
 from harness.worker.hashes import Hashes
 
 HASHES_VARIABLE = "TLX_EQUIV_HASHES"
@@ -27,21 +27,25 @@ HASHES_VARIABLE = "TLX_EQUIV_HASHES"
 
 def before_import(descriptors: list[dict[str, Any]]) -> dict[str, Any]:
     """What this process has mapped before ``triton`` is imported."""
-    names = {os.path.basename(descriptor["library"]) for descriptor in descriptors}
+    names = {os.path.basename(d["library"]) for d in descriptors if d["library"]}
     mapped = plugins.mapped()
     return {"mapped": mapped, "early": [p for p in mapped if os.path.basename(p) in names]}
 
 
 def after_import(before: dict[str, Any], descriptors: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fields of ``ToolchainIdentity`` except ``role``, once ``triton`` is imported."""
+    """The fields of ``ToolchainIdentity`` except ``role``, once ``triton`` is imported (and
+    extended by plugins, on a Triton that is).
+
+    Of stage hooks it knows the files; ``prove_hooks`` tells whether they have joined.
+    """
     import triton  # type: ignore[import-not-found]
     from triton._C import libtriton  # type: ignore[import-not-found]
 
     hashes = Hashes(os.environ.get(HASHES_VARIABLE, ""))
     package = os.path.dirname(os.path.abspath(triton.__file__))
-    located = {d["library"]: plugins.locate(d["library"]) for d in descriptors}
+    located = {d["library"]: plugins.locate(d["library"]) for d in descriptors if d["library"]}
     proofs = [
-        plugins.proof(d["library"], located[d["library"]], d, before, libtriton, hashes)
+        plugins.proof(d["library"], located.get(d["library"], ""), d, before, libtriton, hashes)
         for d in descriptors
     ]
     proofs += [
@@ -54,13 +58,19 @@ def after_import(before: dict[str, Any], descriptors: list[dict[str, Any]]) -> d
         for path in sorted(glob.glob(os.path.join(glob.escape(package), pattern)))
         if os.path.isfile(path)
     }
-    libraries |= {proof["library"]: proof["sha256"] for proof in proofs if proof["sha256"]}
+    for proof in proofs:
+        if proof["sha256"]:
+            libraries[_named(proof["plugin"], proof["library"])] = proof["sha256"]
+        if proof["hook"]:
+            libraries[_named(proof["plugin"], proof["hook"])] = proof["hook_sha256"]
 
     folders = {os.path.dirname(package), *site.getsitepackages()}
-    folders |= {path[: -len(library)] for library, path in located.items() if path}
+    # A library that stands by itself brings no Python files; its folder may hold anything.
+    located = {library: path for library, path in located.items() if path and path != library}
+    folders |= {path[: -len(library)] for library, path in located.items()}
     found = list(importlib.metadata.distributions(path=sorted(folders)))
     distributions = sorted({f"{d.metadata['Name'].lower()}=={d.version}" for d in found})
-    trees = {package, *(os.path.dirname(path) for path in located.values() if path)}
+    trees = {package, *(os.path.dirname(path) for path in located.values())}
     trees |= _owned_folders(found, set(located))
     measured = {
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -69,6 +79,8 @@ def after_import(before: dict[str, Any], descriptors: list[dict[str, Any]]) -> d
         "records": sorted(_record(distribution) for distribution in found),
         "sources": sorted(_sources(trees, folders)),
     }
+    if added := [d["name"] for d in descriptors if not d["distribution"]]:
+        measured["added"] = added  # in this order
     identity = {
         "fingerprint": hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest(),
         "interpreter": sys.executable,
@@ -81,6 +93,17 @@ def after_import(before: dict[str, Any], descriptors: list[dict[str, Any]]) -> d
     }
     hashes.save()
     return identity
+
+
+def prove_hooks(identity: dict[str, Any]) -> None:
+    """Note in the proofs which stage hooks have joined Triton's, once they should have."""
+    for proof in identity["plugins"]:
+        proof["hook_joined"] = bool(proof["hook"]) and hooks.joined(proof["hook"])
+
+
+def _named(plugin: str, path: str) -> str:
+    """A plugin's file by a name that does not depend on where it lies, if it is declared."""
+    return f"{plugin}/{os.path.basename(path)}" if plugin and os.path.isabs(path) else path
 
 
 def _record(distribution: importlib.metadata.Distribution) -> str:
@@ -138,5 +161,11 @@ def main() -> None:
     answer = os.dup(1)
     os.dup2(2, 1)
     before = before_import(descriptors)
+    from triton._C import libtriton
+
+    loading.extend(descriptors, libtriton)
+    identity = after_import(before, descriptors)
+    hooks.install([d["hook"] for d in descriptors if d["hook"]])
+    prove_hooks(identity)
     with open(answer, "w", encoding="utf-8") as file:
-        json.dump(after_import(before, descriptors), file)
+        json.dump(identity, file)

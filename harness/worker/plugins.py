@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import sys
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from harness.worker.hashes import Hashes
 
 PLUGIN_API = 2
+VARIABLE = "TRITON_PLUGIN_PATHS"
+EXTEND = "extend_with"
 
 
 class _Pass(ctypes.Structure):
@@ -63,11 +66,14 @@ def proof(
 ) -> dict[str, Any]:
     """The fields of ``PluginProof`` for the library at ``path`` (empty: there is none)."""
     found: dict[str, Any] = {
+        "plugin": "",
         "library": library,
         "sha256": hashes.sha256(path) if path else "",
         "mapped_before_import": any(
             os.path.basename(early) == os.path.basename(library) for early in before["early"]
         ),
+        "hook": "",
+        "hook_sha256": "",
         "mapped_after_import": bool(path) and os.path.realpath(path) in mapped(),
         "api_version": 0,
         "name": "",
@@ -77,18 +83,27 @@ def proof(
         "ops": [],
         "dialects": [],
     }
+    found["way"] = _way(path, descriptor, libtriton) if found["mapped_after_import"] else ""
     if found["mapped_after_import"]:
         # Loaded by Triton, never by us: only then does asking the library prove anything.
         found |= _plugin_info(path)
+    ops = {name: _bound(libtriton.ir.builder, name, "create_") for name in found["ops"]}
+    # Triton 3.7 binds ops so that their results are lost; a binding's first line is its type.
+    found["ops_without_result"] = [
+        name for name, op in ops.items() if op and "-> None" in (op.__doc__ or "").partition("\n")[0]
+    ]
     if descriptor is not None:
         # A pass or op counts once the library offers it and Triton has bound it.
-        bound_passes = set(dir(getattr(libtriton.passes, "plugin", None)))
-        bound_ops = set(dir(libtriton.ir.builder))
+        passes = getattr(libtriton.passes, "plugin", None)
         there = {
-            "passes": bound_passes & set(found["passes"]),
-            "ops": bound_ops & set(found["ops"]),
+            "passes": {name for name in found["passes"] if _bound(passes, name, "add_")},
+            "ops": {name for name, op in ops.items() if op},
             "dialects": set(found["dialects"]),
         }
+        found["plugin"] = descriptor["name"]
+        found["hook"] = descriptor["hook"]
+        found["hook_sha256"] = hashes.sha256(descriptor["hook"]) if descriptor["hook"] else ""
+        found["module_missing"] = _missing_module(descriptor["module"])
         found["missing"] = [
             f"{kind} {name}"
             for kind, plural in (("pass", "passes"), ("op", "ops"), ("dialect", "dialects"))
@@ -96,6 +111,30 @@ def proof(
             if name not in there[plural]
         ]
     return found
+
+
+def _bound(owner: Any, name: str, prefix: str) -> Any:
+    """What Triton binds ``name`` to: under that name, or with a prefix from 3.9 on."""
+    return getattr(owner, name, None) or getattr(owner, prefix + name, None)
+
+
+def _way(path: str, descriptor: dict[str, Any] | None, libtriton: Any) -> str:
+    """How a library that is mapped came to be."""
+    if hasattr(getattr(libtriton.passes, "plugin", None), EXTEND):
+        return EXTEND
+    paths = os.environ.get(VARIABLE, "").split(os.pathsep)
+    if os.path.realpath(path) not in map(os.path.realpath, paths):
+        return "neither Triton's variable nor its functions"
+    by = f", set by {descriptor['distribution']}" if descriptor and descriptor["distribution"] else ""
+    return VARIABLE + by
+
+
+def _missing_module(name: str) -> bool:
+    """Whether kernels could not import ``name``."""
+    try:
+        return bool(name) and importlib.util.find_spec(name) is None
+    except ModuleNotFoundError:  # a package above it
+        return True
 
 
 def _plugin_info(path: str) -> dict[str, Any]:
@@ -133,8 +172,8 @@ def undeclared(before: dict[str, Any], known: list[str]) -> list[str]:
 
 
 def locate(library: str) -> str:
-    """The file of a library given relative to site-packages, or ``""``."""
-    candidates = (os.path.join(folder, library) for folder in sys.path if folder)
+    """The file of a library given relative to site-packages or whole, or ``""``."""
+    candidates = (os.path.join(folder, library) for folder in sys.path if folder and library)
     return next((path for path in candidates if os.path.isfile(path)), "")
 
 

@@ -20,7 +20,7 @@ import sys
 import time
 from typing import Any
 
-from harness.worker import hooks, identity, jobs, stepping
+from harness.worker import hooks, identity, jobs, loading, stepping
 
 HEAD, TAIL = 32 << 10, 32 << 10
 POLL = 0.25
@@ -252,23 +252,25 @@ def warm(modules: list[str]) -> None:
 
 
 def main(argv: list[str]) -> None:
-    """``argv``: the two file descriptors, and JSON with ``descriptors`` of plugins whose
-    libraries must be proven loaded, ``preload``, modules that children need at once, and
-    ``hooks``, the paths of stage-hook plugins."""
+    """``argv``: the two file descriptors, and JSON with ``descriptors`` of the plugins that
+    must be proven loaded, and ``preload``, modules that children need at once."""
     requests, replies = int(argv[0]), int(argv[1])
     given = json.loads(argv[2])
     for descriptor in (requests, replies):
         os.set_inheritable(descriptor, False)
+    descriptors = given["descriptors"]
     server = Server(requests, replies)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the harness decides when to stop
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    before = identity.before_import(given["descriptors"])
+    before = identity.before_import(descriptors)
     import triton.compiler  # type: ignore[import-not-found]  # noqa: F401  children start warm
     from triton._C import libtriton  # type: ignore[import-not-found]
 
-    after = identity.after_import(before, given["descriptors"])
+    loading.extend(descriptors, libtriton)
+    after = identity.after_import(before, descriptors)
     warm(given["preload"])
     stepping.install(libtriton)
-    hooks.install(given["hooks"])
+    hooks.install([d["hook"] for d in descriptors if d["hook"]])
+    identity.prove_hooks(after)
     server.reply({"ready": after})
     server.serve()

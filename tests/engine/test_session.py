@@ -52,7 +52,7 @@ def test_a_side_that_differs_from_itself_is_called_nondeterministic(
 ):
     hook = tmp_path / "fickle.py"
     hook.write_text(FICKLE.format(count=str(tmp_path / "count")))
-    fickle = msgspec.structs.replace(plugin, role="fickle", hooks=(hook,))
+    fickle = toolchains.overlaid(plugin, [toolchains.find_descriptor(str(hook))])
     wide = write_kernel("wide", replace={"tl.arange(0, BLOCK)": "tl.arange(0, BLOCK) * 1"})
     (case,) = corpus.load([wide]).cases
     case = msgspec.structs.replace(case, constexprs={"BLOCK": 2048})
@@ -60,7 +60,7 @@ def test_a_side_that_differs_from_itself_is_called_nondeterministic(
     with session(plugin, fickle, tmp_path / "store") as made:
         result = made.evaluate(case)
     moving = [c for c in result.comparisons if c.verdict is Verdict.NONDETERMINISTIC]
-    assert {c.side for c in moving} == {"fickle"}
+    assert {c.side for c in moving} == {"plugin+fickle"}
     assert "ttgir" in {c.stage for c in moving}
     assert all("second compilation" in c.note for c in moving)
     assert result.status() is Status.NEW

@@ -126,7 +126,7 @@ def evaluate(
     case: Case,
     hook: Path,
 ) -> CaseResult:
-    planted = msgspec.structs.replace(plugin, role="planted", hooks=(hook,))
+    planted = toolchains.overlaid(plugin, [toolchains.find_descriptor(str(hook))])
     with Session(
         plugin, planted, store, ledger.Ledger((), ledger_date()), "controlled", controls
     ) as session:
