@@ -33,7 +33,16 @@ from harness.model import (
     Verdict,
 )
 from harness.store import Store, digest
-from harness.toolchains import Controls, Toolchain, identify, proof_problems, tools
+from harness.toolchains import (
+    Controls,
+    Finding,
+    Toolchain,
+    identify,
+    inherited,
+    preflight,
+    proof_problems,
+    tools,
+)
 
 _T = TypeVar("_T")
 BATCH = 24  # cases whose SASS is made by one nvdisasm
@@ -78,8 +87,17 @@ class Session:
         }
 
     @cached_property
+    def findings(self) -> list[Finding]:
+        """What is wrong, or worth saying, about how the sides load their plugins."""
+        of_sides = [found for each in self.toolchains.values() for found in preflight(each)]
+        return [*inherited(), *of_sides]
+
+    @cached_property
     def identities(self) -> dict[str, ToolchainIdentity]:
         """Each side's identity, measured now; raises HarnessError if one cannot start."""
+        for finding in self.findings:
+            if finding.problem:
+                raise finding.error()
         return {role: identify(toolchain) for role, toolchain in self.toolchains.items()}
 
     @cached_property

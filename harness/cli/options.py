@@ -22,6 +22,7 @@ from harness.model import CaseResult, Run
 from harness.session import AGAIN, Session
 from harness.store import Store
 from harness.toolchains import (
+    Toolchain,
     cache_root,
     controls,
     declared,
@@ -107,6 +108,24 @@ def open_session(
 ) -> Session:
     """A session over the two ``sides``, environments made if need be; the candidate loads
     ``plugins`` besides its own, and is then called after them."""
+    reference, candidate = open_sides(sides, overrides, plugins)
+    return Session(
+        reference,
+        candidate,
+        store,
+        open_ledger(corpus),
+        lane,
+        controls(lane, {each.role: each for each in (reference, candidate)}),
+        fresh=fresh,
+        explaining=explaining,
+    )
+
+
+def open_sides(
+    sides: str, overrides: Sequence[str] | None, plugins: Sequence[str] | None
+) -> tuple[Toolchain, Toolchain]:
+    """Both ``sides``, environments made if need be; the candidate with ``plugins`` besides its
+    own. A candidate that is the reference itself is called so."""
     chosen = parse_overrides(overrides)
     roles = sides.split(":")
     if len(roles) != 2:
@@ -117,16 +136,7 @@ def open_session(
     candidate = overlaid(candidate, [find_descriptor(given) for given in plugins or ()])
     if reference.role == candidate.role:
         candidate = msgspec.structs.replace(candidate, role=candidate.role + AGAIN)
-    return Session(
-        reference,
-        candidate,
-        store,
-        open_ledger(corpus),
-        lane,
-        controls(lane, dict(zip(roles, (reference, candidate), strict=True))),
-        fresh=fresh,
-        explaining=explaining,
-    )
+    return reference, candidate
 
 
 def parse_overrides(overrides: Sequence[str] | None) -> dict[str, str]:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli import options
+from harness.cli.doctor import describe
 from harness.model import ToolchainIdentity
 from harness.toolchains import ensure, identify, proof_problems, verify
 
@@ -71,11 +72,5 @@ def _card(role: str, identity: ToolchainIdentity) -> Table:
     table.add_row("interpreter", identity.interpreter)
     table.add_row("fingerprint", identity.fingerprint)
     for proof in identity.plugins:
-        table.add_row(
-            "plugin",
-            f"{proof.name} {proof.version}, API {proof.api_version}, for triton"
-            f" {proof.built_for_triton}: {len(proof.passes)} passes, {len(proof.ops)} ops,"
-            f" {len(proof.dialects)} dialects; mapped before import:"
-            f" {proof.mapped_before_import}, after: {proof.mapped_after_import}",
-        )
+        table.add_row("plugin", describe(proof))
     return table

@@ -8,14 +8,17 @@ from harness.toolchains.controls import Controls, controls
 from harness.toolchains.declaration import Declaration, Lane, Role, declared
 from harness.toolchains.descriptor import Descriptor, find_descriptor
 from harness.toolchains.environment import Toolchain, cache_root, ensure
+from harness.toolchains.finding import Finding
 from harness.toolchains.overlay import overlaid
-from harness.toolchains.proof import identify, proof_problems, verify
+from harness.toolchains.preflight import inherited, preflight
+from harness.toolchains.proof import identify, proof_findings, proof_problems, verify
 from harness.toolchains.tools import Tools, tools
 
 __all__ = [
     "Controls",
     "Declaration",
     "Descriptor",
+    "Finding",
     "Lane",
     "Role",
     "Toolchain",
@@ -26,7 +29,10 @@ __all__ = [
     "ensure",
     "find_descriptor",
     "identify",
+    "inherited",
     "overlaid",
+    "preflight",
+    "proof_findings",
     "proof_problems",
     "tools",
     "verify",

@@ -49,17 +49,23 @@ def controls(
     if declared_lane.fixed_addresses:
         described["address randomisation"] = "off for the assemblers and linkers of both sides"
     if declared_lane.tools:
-        present = [role for role in declared_lane.tools_of if role in toolchains]
-        source = toolchains[present[0]] if present else next(iter(toolchains.values()))
+        plain = {_declared_role(each): each for each in reversed(toolchains.values())}
+        present = [plain[role] for role in declared_lane.tools_of if role in plain]
+        source = present[0] if present else next(iter(toolchains.values()))
         hashes = Hashes(source.env[HASHES_VARIABLE])
         for variable, tool in declared_lane.tools.items():
             path = getattr(tools(source), tool.replace("-", "_"))
             env[variable] = str(path)
             version = _version(str(path))
             sha = hashes.sha256(str(path))
-            described[variable] = f"{tool} of {source.role}, {version}, sha256 {sha}"
+            described[variable] = f"{tool} of {_declared_role(source)}, {version}, sha256 {sha}"
         hashes.save()
     return Controls(env, options, described, declared_lane.fixed_addresses)
+
+
+def _declared_role(toolchain: Toolchain) -> str:
+    """The role of a toolchain without the plugins that were laid over it."""
+    return toolchain.role.partition("+")[0]
 
 
 def _merge(into: dict[str, _V], asked: Iterable[tuple[str, Mapping[str, _V]]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from harness.errors import HarnessError
 from harness.model import PluginProof, ToolchainIdentity
 from harness.toolchains.descriptor import Descriptor
 from harness.toolchains.environment import Toolchain
+from harness.toolchains.finding import Finding
 from harness.toolchains.installed import differences
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,61 +74,83 @@ def proof_problems(measured: ToolchainIdentity, toolchain: Toolchain) -> list[st
     """Why a run with this toolchain would be void; empty when it is what its role says:
     its plugins proven to be loaded dynamically, TLX compiled in only where that is declared.
     """
-    proofs = {proof.plugin: proof for proof in measured.plugins}
-    problems = []
+    return [f"{measured.role}: {f.cause}" for f in proof_findings(measured, toolchain)]
+
+
+def proof_findings(measured: ToolchainIdentity, toolchain: Toolchain) -> list[Finding]:
+    """The same, each with the way out."""
+    return [
+        Finding("proof", f"toolchain {measured.role}", cause, way_out)
+        for cause, way_out in _failures(measured, toolchain)
+    ]
+
+
+def _failures(measured: ToolchainIdentity, toolchain: Toolchain) -> Iterator[tuple[str, str]]:
+    role = measured.role.partition("+")[0]
     builtin = (toolchain.package / BUILTIN_TLX).is_dir()
     if builtin and not toolchain.builtin_tlx:
-        problems.append("its triton has TLX compiled in: it is a fork")
+        yield "its triton has TLX compiled in: it is a fork", f"give upstream Triton for {role}"
     if toolchain.builtin_tlx and not builtin:
-        problems.append("its triton has no TLX compiled in: it is not the fork")
+        yield "its triton has no TLX compiled in: it is not the fork", f"give a fork for {role}"
+    proofs = {proof.plugin: proof for proof in measured.plugins}
     for descriptor in toolchain.descriptors:
-        problems += _problems(descriptor, proofs[descriptor.name], measured)
-    problems += [
-        f"{proof.library} is loaded, which is no part of this role"
-        for proof in measured.plugins
-        if not proof.plugin
-    ]
-    return [f"{measured.role}: {problem}" for problem in problems]
-
-
-def _problems(descriptor: Descriptor, proof: PluginProof, measured: ToolchainIdentity) -> list[str]:
-    name = f"plugin {descriptor.name}"
-    problems = _of_library(descriptor, proof, measured) if descriptor.library else []
-    if descriptor.hook and not proof.hook_joined:
-        problems.append(f"{name}: its stage hook {Path(descriptor.hook).name} has not joined Triton's")
-    return problems
+        proof = proofs[descriptor.name]
+        if descriptor.library:
+            yield from _of_library(descriptor, proof, measured)
+        if descriptor.hook and not proof.hook_joined:
+            yield (
+                f"plugin {descriptor.name}: its stage hook {Path(descriptor.hook).name} has not"
+                " joined Triton's",
+                "have no plugin after it replace Triton's stage hook: chain what is there",
+            )
+    for proof in measured.plugins:
+        if not proof.plugin:
+            yield (
+                f"{proof.library} is loaded, which is no part of this role",
+                "find what announces it (a .pth file, sitecustomize), or name it with --plugin",
+            )
 
 
 def _of_library(
     descriptor: Descriptor, proof: PluginProof, measured: ToolchainIdentity
-) -> list[str]:
+) -> Iterator[tuple[str, str]]:
     name = f"plugin {descriptor.name} ({descriptor.library})"
+    reinstall = f"install {descriptor.distribution or descriptor.name} there whole"
+    other = "use another release of the plugin, or correct its descriptor"
     if not proof.sha256:
-        return [f"{name} is not installed"]
-    if proof.mapped_before_import:
-        return [f"{name} is mapped before triton is imported: not loaded dynamically by it"]
-    if not proof.mapped_after_import:
-        return [f"{name} is not loaded by importing triton"]
-    if proof.api_version != descriptor.api_version:
-        return [f"{name} has API version {proof.api_version}, not {descriptor.api_version}"]
-    problems = []
-    wanted = {descriptor.built_for_triton, _release(measured.triton_version)} - {""}
-    if wanted != {_release(proof.built_for_triton)}:
-        problems.append(
-            f"{name} is built for Triton {proof.built_for_triton}, not {' and '.join(wanted)}"
+        yield f"{name} is not installed", reinstall
+    elif proof.mapped_before_import:
+        yield (
+            f"{name} is mapped before triton is imported: not loaded dynamically by it",
+            "find what loads it at interpreter start (sitecustomize, LD_PRELOAD, a .pth file)",
         )
-    if not (proof.passes or proof.ops or proof.dialects):
-        problems.append(f"{name} registers no pass, no op and no dialect")
-    if proof.missing:
-        problems.append(f"{name} does not register {', '.join(proof.missing)}")
-    if proof.module_missing:
-        problems.append(f"{name} does not bring the module {descriptor.module}")
-    if proof.ops_without_result and descriptor.module:
-        problems.append(
-            f"{len(proof.ops_without_result)} of the {len(proof.ops)} ops of {name} return nothing"
-            f" on Triton {measured.triton_version}"
+    elif not proof.mapped_after_import:
+        yield (
+            f"{name} is not loaded by importing triton",
+            f"{reinstall}, its .pth file and all, and unset what keeps it from announcing itself",
         )
-    return problems
+    elif proof.api_version != descriptor.api_version:
+        yield f"{name} has API version {proof.api_version}, not {descriptor.api_version}", other
+    else:
+        wanted = {descriptor.built_for_triton, _release(measured.triton_version)} - {""}
+        if wanted != {_release(proof.built_for_triton)}:
+            yield (
+                f"{name} is built for Triton {proof.built_for_triton}, not {' and '.join(wanted)}",
+                other,
+            )
+        if not (proof.passes or proof.ops or proof.dialects):
+            yield f"{name} registers no pass, no op and no dialect", other
+        if proof.missing:
+            yield f"{name} does not register {', '.join(proof.missing)}", other
+        if proof.module_missing:
+            yield f"{name} does not bring the module {descriptor.module}", reinstall
+        if proof.ops_without_result and descriptor.module:
+            yield (
+                f"{len(proof.ops_without_result)} of the {len(proof.ops)} ops of {name} return"
+                f" nothing to Python on Triton {measured.triton_version}"
+                f" (such as {proof.ops_without_result[0]}), so kernels get None for a value",
+                "use Triton 3.8 or later: the binding of 3.7 loses the results of plugins' ops",
+            )
 
 
 def _release(version: str) -> str:

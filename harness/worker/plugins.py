@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import json
 import os
 import sys
 from typing import Any
@@ -86,7 +87,7 @@ def proof(
     found["way"] = _way(path, descriptor, libtriton) if found["mapped_after_import"] else ""
     if found["mapped_after_import"]:
         # Loaded by Triton, never by us: only then does asking the library prove anything.
-        found |= _plugin_info(path)
+        found |= plugin_info(path)
     ops = {name: _bound(libtriton.ir.builder, name, "create_") for name in found["ops"]}
     # Triton 3.7 binds ops so that their results are lost; a binding's first line is its type.
     found["ops_without_result"] = [
@@ -137,7 +138,7 @@ def _missing_module(name: str) -> bool:
         return True
 
 
-def _plugin_info(path: str) -> dict[str, Any]:
+def plugin_info(path: str) -> dict[str, Any]:
     """What the loaded library at ``path`` says it registers."""
     get = ctypes.CDLL(path).tritonGetPluginInfo
     get.restype = ctypes.POINTER(_PluginInfo)
@@ -148,11 +149,29 @@ def _plugin_info(path: str) -> dict[str, Any]:
         "api_version": info.api_version,
         "name": info.name.decode(),
         "version": info.version.decode(),
-        "built_for_triton": info.triton_version.decode(),
+        "built_for_triton": (info.triton_version or b"").decode(),
         "passes": [info.passes[i].name.decode() for i in range(info.passes_count)],
         "ops": [info.ops[i].name.decode() for i in range(info.ops_count)],
         "dialects": [info.dialects[i].name.decode() for i in range(info.dialects_count)],
     }
+
+
+def probe(libtriton: str, libraries: list[str]) -> None:
+    """Print, a JSON object a line, the variable as it is once this interpreter has started, and
+    what each library says of itself, ``libtriton`` being loaded as a mere library.
+
+    Triton itself is not imported, so a library that it would refuse does no harm; one whose
+    loading kills this process leaves the lines before it.
+    """
+    print(json.dumps({"variable": os.environ.get(VARIABLE)}), flush=True)
+    if libraries:
+        ctypes.CDLL(libtriton, mode=os.RTLD_GLOBAL | os.RTLD_LAZY)
+    for library in libraries:
+        try:
+            said = plugin_info(library)
+        except (OSError, AttributeError) as error:
+            said = {"error": str(error)}
+        print(json.dumps({"library": library, **said}), flush=True)
 
 
 def undeclared(before: dict[str, Any], known: list[str]) -> list[str]:
