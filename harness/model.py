@@ -115,17 +115,22 @@ class PluginProof(Record, frozen=True):
     hook_sha256: str = ""
     hook_joined: bool = False
 
-    def is_origin(self, step: PassStep) -> bool:
-        """Whether this plugin's library or stage hook brought a pass that was run.
+    def ran(self, compilation: Compilation) -> dict[str, int]:
+        """The passes that this plugin brought to a compilation, in the order of their first run,
+        and how often each ran; empty if its trace has none of them, or is empty itself.
 
         Triton binds a library's passes under their own names, with ``add_`` before them from
         3.9 on; a hook's passes are those that its file added.
         """
-        owner, _, adder = step.adder.rpartition(".")
-        bound = {adder, adder.removeprefix("add_")}
-        if owner == ".passes.plugin" and not bound.isdisjoint(self.passes):
-            return True
-        return bool(self.hook) and _file_name(step.origin) == _file_name(self.hook)
+        found: dict[str, int] = {}
+        for step in compilation.trace:
+            owner, _, adder = step.adder.rpartition(".")
+            own = [name for name in (adder, adder.removeprefix("add_")) if name in self.passes]
+            if owner == ".passes.plugin" and own:
+                found[own[0]] = found.get(own[0], 0) + 1
+            elif self.hook and _file_name(step.origin) == _file_name(self.hook):
+                found[step.name or adder] = found.get(step.name or adder, 0) + 1
+        return found
 
 
 def _file_name(path: str) -> str:

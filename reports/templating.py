@@ -18,6 +18,7 @@ from harness.model import Case
 from reports import charts, highlight
 from reports.gpu import ratio_words
 from reports.ladder import STAGES
+from reports.plugins import passes_in
 from reports.tallies import said
 from reports.view import distributions, side_of
 
@@ -77,6 +78,7 @@ def _environment() -> jinja2.Environment:
         "paint": highlight.paint,
         "panes": highlight.panes,
         "distributions": distributions,
+        "passes_in": passes_in,
         "resource_rows": _RESOURCES,
         "news_shown": NEWS_SHOWN,
         "groups_shown": GROUPS_SHOWN,

@@ -10,6 +10,7 @@ from harness.explanation import AlignedPass
 from harness.model import NameCoverage, Run, Status, ToolchainIdentity
 from reports.cases import ALARMS, CaseView, KernelView, kernels_of, statuses_of
 from reports.gpu import GpuView, gpu_of
+from reports.plugins import PluginView, plugins_of
 from reports.tallies import (
     Figure,
     Group,
@@ -70,6 +71,7 @@ class RunView:
     sides: tuple[tuple[str, str], ...]
     names: tuple[NameView, ...]
     gpu: GpuView
+    plugins: tuple[PluginView, ...]
 
     @property
     def targets(self) -> list[str]:
@@ -103,6 +105,7 @@ def build(run: Run) -> RunView:
         ),
         names=_names(run, cases),
         gpu=gpu,
+        plugins=plugins_of(run, cases),
     )
 
 

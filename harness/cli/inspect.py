@@ -23,7 +23,7 @@ def reproduce(case: Case) -> str:
 
 def show(case: CaseId, run: options.RunDir = options.OUT, json: options.Json = False) -> None:
     """Show one case: outcome, verdict at each stage, diagnostics, how to reproduce it."""
-    _, result = options.find_result(run, case)
+    record, result = options.find_result(run, case)
     if json:
         options.print_json(result)
         return
@@ -37,6 +37,11 @@ def show(case: CaseId, run: options.RunDir = options.OUT, json: options.Json = F
         table.add_row(judgement.stage, judgement.verdict, judgement.status.value, Text(why))
     console.print(table)
     for role, compilation in result.compilations.items():
+        for proof in record.toolchains[role].plugins:
+            ran = proof.ran(compilation)
+            times = (name if n == 1 else f"{name} x {n}" for name, n in ran.items())
+            words = ", ".join(times) or "none in the trace"
+            console.print(Text(f"{role}: passes of {proof.plugin or proof.library}: {words}"))
         failure = compilation.failure
         if failure is None:
             text = f"{len(compilation.trace)} passes, {compilation.seconds:.2f} s"
