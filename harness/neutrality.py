@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult
+from harness.model import Case, CaseResult, Verdict
 from harness.record import Record
 from harness.session import Session
 
@@ -17,13 +17,15 @@ class OnTarget(Record, frozen=True):
     """One target: how many kernels were compiled with and without, and what came out.
 
     ``equal`` and ``changed`` map an artifact's name (a checkpoint, a raw stage file, ``metadata``,
-    ``stderr``) to the number of cases and to the ids of those in which it is not the same.
+    ``stderr``) to the number of cases and to the ids of those in which it is not the same;
+    ``rules`` maps a changed one to the rules after which it is the same in all of them.
     """
 
     target: str
     cases: int
     equal: dict[str, int]
     changed: dict[str, tuple[str, ...]]
+    rules: dict[str, tuple[str, ...]] = {}
 
 
 class Neutrality(Record, frozen=True):
@@ -92,5 +94,17 @@ def _on_target(target: str, results: Sequence[CaseResult]) -> OnTarget:
         if without.outcome is not with_plugin.outcome:
             changed.setdefault("outcome", []).append(result.case.id)
     return OnTarget(
-        target, len(results), dict(equal), {name: tuple(ids) for name, ids in changed.items()}
+        target,
+        len(results),
+        dict(equal),
+        {name: tuple(ids) for name, ids in changed.items()},
+        {name: rules for name in changed if (rules := _rules(name, results))},
     )
+
+
+def _rules(stage: str, results: Sequence[CaseResult]) -> tuple[str, ...]:
+    """The rules after which the sides are equal at ``stage`` in every case; none if any is not."""
+    compared = [c for result in results for c in result.comparisons if c.stage == stage]
+    if any(c.verdict not in (Verdict.IDENTICAL, Verdict.EQUIVALENT) for c in compared):
+        return ()
+    return tuple(sorted({rule for c in compared for rule in c.rules}))

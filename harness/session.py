@@ -39,6 +39,7 @@ from harness.toolchains import (
     Toolchain,
     identify,
     inherited,
+    known_descriptors,
     preflight,
     proof_problems,
     tools,
@@ -112,6 +113,18 @@ class Session:
         if len(set(prints)) < len(prints) and self.roles[1] != self.roles[0] + AGAIN:
             problems.append("both sides are the same toolchain (equal fingerprints)")
         return "; ".join(problems)
+
+    @cached_property
+    def _foreign_rules(self) -> list[str]:
+        """Rules that exist for the sake of plugins that do not take part, and are not used."""
+        present = {d.name for each in self.toolchains.values() for d in each.descriptors}
+        owners = {rule: d.name for d in known_descriptors() for rule in d.rules}
+        for rule, plugin in owners.items():
+            if rule not in compare.RULES:
+                raise HarnessError(
+                    f"plugin {plugin}", f"there is no rule {rule}", "correct its descriptor"
+                )
+        return sorted(rule for rule, plugin in owners.items() if plugin not in present)
 
     def close(self) -> None:
         """Stop the workers."""
@@ -270,12 +283,13 @@ class Session:
         name = "cubin" if stage == "sass" else stage
         pair = [side.artifacts.get(name) for side in (reference, candidate)]
         shas = [artifact.sha256 if artifact else "-" for artifact in pair]
-        key = digest(":".join([stage, *shas, _code_version(compare)]).encode())
+        parts = [stage, *shas, _code_version(compare), *self._foreign_rules]
+        key = digest(":".join(parts).encode())
         known = self.store.load("compare", key, Comparison)
         if known is not None:
             return known
         left, right = (self.store.read(artifact) for artifact in pair)
-        comparison = compare.compare(stage, left, right, self._disassemble)
+        comparison = compare.compare(stage, left, right, self._disassemble, self._foreign_rules)
         self.store.save("compare", key, comparison)
         return comparison
 

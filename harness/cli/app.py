@@ -8,7 +8,18 @@ import sys
 import typer
 from rich.console import Console
 
-from harness.cli import cases, coverage, doctor, explain, inspect, ledger, neutrality, parity, runs, toolchains
+from harness.cli import (
+    cases,
+    coverage,
+    doctor,
+    explain,
+    inspect,
+    ledger,
+    neutrality,
+    parity,
+    runs,
+    toolchains,
+)
 from harness.errors import HarnessError
 
 app = typer.Typer(

@@ -63,7 +63,14 @@ def repro(
 ) -> None:
     """Write a self-contained reproducer: kernel, pins, a script per side, one that shows it."""
     record, result = options.find_result(run, case)
-    pins = {role: declared().role(role).pins for role in (record.reference, record.candidate)}
+    roles = (record.reference, record.candidate)
+    if any("+" in role for role in roles):
+        raise HarnessError(
+            f"case {case}",
+            f"compiled by {' and '.join(roles)}: a reproducer holds no plugins of your own",
+            "give its reader the plugin's files and the run's command: " + record.command,
+        )
+    pins = {role: declared().role(role).pins for role in roles}
     folder = reproducer.write(record, result, out, pins)
     print(f"wrote {folder}; run it with: sh {folder}/show.sh")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +20,7 @@ from harness.neutrality import Neutrality
 from harness.toolchains import declared, ensure
 
 BASE = "upstream"
-ALL = ("null", "triton-test-passes", "triton-test-dialect", "idle", "utlx", "utlx+idle")
+ALL = ("null", "triton-test-passes", "triton-test-dialect", "idle", "utlx")
 
 
 def neutrality(
@@ -65,10 +66,7 @@ def neutrality(
                 sides=f"{BASE}:{role}",
                 plugins=added,
             ) as session:
-
-                def done(case: Case, result: CaseResult | HarnessError, task=task) -> None:  # type: ignore[no-untyped-def]
-                    progress.advance(task)
-
+                done = functools.partial(_advance, progress, task)
                 measured.append(engine.measure(session, given.split("+"), cases, jobs, done))
     if json:
         options.print_json(measured)
@@ -78,6 +76,12 @@ def neutrality(
         raise typer.Exit(2)
     if not all(each.neutral for each in measured):
         raise typer.Exit(1)
+
+
+def _advance(
+    progress: Progress, task: TaskID, case: Case, result: CaseResult | HarnessError
+) -> None:
+    progress.advance(task)
 
 
 def _candidate(given: str, overrides: list[str] | None) -> tuple[str, list[str], list[str]]:
@@ -106,7 +110,10 @@ def _print(measured: list[Neutrality]) -> None:
     for each in measured:
         for on in each.targets:
             artifacts = sum(on.equal.values()) + sum(map(len, on.changed.values()))
-            text = ", ".join(f"{name} of {len(ids)}" for name, ids in on.changed.items())
+            text = ", ".join(
+                f"{name} of {len(ids)}{' (equal after rules)' if name in on.rules else ''}"
+                for name, ids in on.changed.items()
+            )
             table.add_row(
                 "+".join(each.plugins),
                 on.target,

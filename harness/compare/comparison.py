@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from harness.compare import asm, elf, llvm, metadata, mlir, sass
 from harness.compare.elfview import byte_rows
@@ -38,13 +38,14 @@ def compare(
     left: bytes | None,
     right: bytes | None,
     disassemble: Disassemble | None = None,
+    without: Collection[str] = (),
 ) -> Comparison:
     """Compare the reference's artifact of ``stage`` with the candidate's.
 
     ``None`` (or no bytes) is a stage that a side did not produce, and equal to nothing.
     ``disassemble`` turns a cubin into the text of ``nvdisasm -hex``; with it a cubin's code is
-    shown as instructions, and the stage ``sass`` may be given as cubins. Raises HarnessError
-    for an unknown stage.
+    shown as instructions, and the stage ``sass`` may be given as cubins. Rules named in
+    ``without`` are not used. Raises HarnessError for an unknown stage.
     """
     _format(stage)
     if not left or not right:
@@ -57,7 +58,7 @@ def compare(
         loaded = _load(stage, left, right)  # refuses SASS that leaves control codes out
         if left == right:
             return Comparison(stage, Verdict.IDENTICAL, Verdict.IDENTICAL)
-        forms, rules = _normalise_both(stage, loaded)
+        forms, rules = _normalise_both(stage, loaded, without)
     except CannotParse as error:
         return _unparsed(stage, (left, right), str(error))
     if forms[0].lines == forms[1].lines:
@@ -150,13 +151,15 @@ def _on_side(side: int, load: Callable[[bytes], Text], data: bytes) -> Text:
         raise CannotParse(f"the {_SIDES[side]}: {error}") from error
 
 
-def _normalise_both(stage: str, loaded: Pair) -> tuple[Pair, tuple[Rule, ...]]:
+def _normalise_both(
+    stage: str, loaded: Pair, without: Collection[str] = ()
+) -> tuple[Pair, tuple[Rule, ...]]:
     """Both forms after all rules of the stage, and the rules that changed either."""
     done: list[Text] = []
     changed: set[str] = set()
     for side, form in enumerate(loaded):
         try:
-            after, which = _normal_form(stage, form)
+            after, which = _normal_form(stage, form, frozenset(without))
         except CannotParse as error:
             raise CannotParse(f"the {_SIDES[side]}: {error}") from error
         done.append(after)
@@ -164,16 +167,20 @@ def _normalise_both(stage: str, loaded: Pair) -> tuple[Pair, tuple[Rule, ...]]:
     return (done[0], done[1]), tuple(each for each in rules_for(stage) if each.name in changed)
 
 
-def _normal_form(stage: str, form: Text) -> tuple[Text, tuple[Rule, ...]]:
-    """``apply_rules`` with all rules of the stage; along a trace a side's IR is compared several
+def _normal_form(
+    stage: str, form: Text, without: frozenset[str]
+) -> tuple[Text, tuple[Rule, ...]]:
+    """``apply_rules`` with all rules of the stage but those ``without``; along a trace a side's IR is compared several
     times, so the last answers are kept (unless they are large)."""
     known = _remembered if len(form.lines) <= _LONG else _remembered.__wrapped__
-    return known(stage, form)
+    return known(stage, form, without)
 
 
 @functools.lru_cache(maxsize=64)
-def _remembered(stage: str, form: Text) -> tuple[Text, tuple[Rule, ...]]:
-    return apply_rules(form, rules_for(stage))
+def _remembered(
+    stage: str, form: Text, without: frozenset[str]
+) -> tuple[Text, tuple[Rule, ...]]:
+    return apply_rules(form, [each for each in rules_for(stage) if each.name not in without])
 
 
 def _difference(stage: str, forms: Pair) -> Difference:

@@ -6,7 +6,7 @@
 
 from harness.toolchains.controls import Controls, controls
 from harness.toolchains.declaration import Declaration, Lane, Role, declared
-from harness.toolchains.descriptor import Descriptor, find_descriptor
+from harness.toolchains.descriptor import Descriptor, find_descriptor, known_descriptors
 from harness.toolchains.environment import Toolchain, cache_root, ensure
 from harness.toolchains.finding import Finding
 from harness.toolchains.overlay import overlaid
@@ -30,6 +30,7 @@ __all__ = [
     "find_descriptor",
     "identify",
     "inherited",
+    "known_descriptors",
     "overlaid",
     "preflight",
     "proof_findings",

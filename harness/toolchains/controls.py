@@ -49,7 +49,7 @@ def controls(
     if declared_lane.fixed_addresses:
         described["address randomisation"] = "off for the assemblers and linkers of both sides"
     if declared_lane.tools:
-        plain = {_declared_role(each): each for each in reversed(toolchains.values())}
+        plain = {_declared_role(each): each for each in reversed(list(toolchains.values()))}
         present = [plain[role] for role in declared_lane.tools_of if role in plain]
         source = present[0] if present else next(iter(toolchains.values()))
         hashes = Hashes(source.env[HASHES_VARIABLE])

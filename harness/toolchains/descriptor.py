@@ -98,6 +98,11 @@ def find_descriptor(given: str, folder: Path = PLUGINS) -> Descriptor:
     return read_descriptor(folder / f"{given}.toml")
 
 
+def known_descriptors(folder: Path = PLUGINS) -> list[Descriptor]:
+    """Every plugin that ``folder`` describes."""
+    return [read_descriptor(folder / f"{name}.toml") for name in names(folder)]
+
+
 def names(folder: Path = PLUGINS) -> list[str]:
     """The plugins that ``folder`` describes."""
     return sorted(p.stem for p in folder.glob("*.toml") if p.name != "toolchains.toml")

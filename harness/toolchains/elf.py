@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -44,9 +45,9 @@ def _needed(elf: ELFFile) -> Iterator[str]:
             continue
         if symbol.entry["st_info"]["bind"] == "STB_WEAK" or symbol.name.startswith(("Py", "_Py")):
             continue
-        if isinstance(versions, GNUVerSymSection):
-            if versions.get_symbol(number).entry["ndx"] not in _UNVERSIONED:
-                continue
+        versioned = isinstance(versions, GNUVerSymSection)
+        if versioned and versions.get_symbol(number).entry["ndx"] not in _UNVERSIONED:
+            continue
         yield symbol.name
 
 
@@ -56,13 +57,15 @@ def _dynamic(elf: ELFFile) -> SymbolTableSection:
     return found
 
 
-def _elf(path: Path, file: object) -> ELFFile:
+def _elf(path: Path, file: IO[bytes]) -> ELFFile:
     try:
         elf = ELFFile(file)
         if elf.get_section_by_name(".dynsym") is None:
             raise ELFError("it has no dynamic symbols")
     except ELFError as error:
         raise HarnessError(
-            f"library {path}", f"is no shared library: {error}", "build it again, or correct its path"
+            f"library {path}",
+            f"is no shared library: {error}",
+            "build it again, or correct its path",
         ) from error
     return elf

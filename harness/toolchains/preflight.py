@@ -74,7 +74,10 @@ def _ways(toolchain: Toolchain) -> set[str]:
     where nothing is to be loaded."""
     if VARIABLE not in toolchain.env and not any(d.library for d in toolchain.descriptors):
         return set()
-    with _libtriton(toolchain).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with (
+        _libtriton(toolchain).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
         if data.find(ENTRY.encode()) < 0:
             return set()
         return {EXTEND if data.find(b"extend_dialects_with") >= 0 else VARIABLE}
@@ -90,7 +93,12 @@ def _hook(toolchain: Toolchain, descriptor: Descriptor) -> Iterator[Finding]:
         yield Finding("hook", thing, f"its stage hook cannot be read: {error}", "correct the file")
         return
     names = {node.name for node in body if isinstance(node, ast.FunctionDef)}
-    names |= {alias.asname or alias.name for n in body if isinstance(n, ast.ImportFrom) for alias in n.names}
+    names |= {
+        alias.asname or alias.name
+        for n in body
+        if isinstance(n, ast.ImportFrom)
+        for alias in n.names
+    }
     names |= {
         target.id
         for node in body
@@ -223,9 +231,7 @@ def _said(
     thing = _thing(toolchain, descriptor)
     if "api_version" not in said:
         cause = said.get("error", "the process that loaded it died")
-        yield Finding(
-            "library", thing, f"{path.name} cannot be loaded: {cause}", "build it again"
-        )
+        yield Finding("library", thing, f"{path.name} cannot be loaded: {cause}", "build it again")
     elif said["api_version"] != API_VERSION:
         yield Finding(
             "api",
@@ -260,4 +266,6 @@ def _other_build(descriptor: Descriptor, toolchain: Toolchain, built_for: str = 
     if descriptor.distribution:
         built += f" (--toolchain {role}={descriptor.distribution}==VERSION)"
     version = (built_for or descriptor.built_for_triton).partition("+")[0] or "VERSION"
-    return f"use {built}, or the Triton that it was built for (--toolchain {role}=triton=={version})"
+    return (
+        f"use {built}, or the Triton that it was built for (--toolchain {role}=triton=={version})"
+    )

@@ -91,7 +91,9 @@ def proof(
     ops = {name: _bound(libtriton.ir.builder, name, "create_") for name in found["ops"]}
     # Triton 3.7 binds ops so that their results are lost; a binding's first line is its type.
     found["ops_without_result"] = [
-        name for name, op in ops.items() if op and "-> None" in (op.__doc__ or "").partition("\n")[0]
+        name
+        for name, op in ops.items()
+        if op and "-> None" in (op.__doc__ or "").partition("\n")[0]
     ]
     if descriptor is not None:
         # A pass or op counts once the library offers it and Triton has bound it.
@@ -126,7 +128,11 @@ def _way(path: str, descriptor: dict[str, Any] | None, libtriton: Any) -> str:
     paths = os.environ.get(VARIABLE, "").split(os.pathsep)
     if os.path.realpath(path) not in map(os.path.realpath, paths):
         return "neither Triton's variable nor its functions"
-    by = f", set by {descriptor['distribution']}" if descriptor and descriptor["distribution"] else ""
+    by = (
+        f", set by {descriptor['distribution']}"
+        if descriptor and descriptor["distribution"]
+        else ""
+    )
     return VARIABLE + by
 
 
