@@ -8,8 +8,8 @@ from typing import IO
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.hash import GNUHashSection
 from elftools.elf.gnuversions import GNUVerSymSection
+from elftools.elf.hash import GNUHashSection
 from elftools.elf.sections import SymbolTableSection
 
 from harness.errors import HarnessError
@@ -39,14 +39,14 @@ def exports(library: Path, symbol: str) -> bool:
 
 
 def _needed(elf: ELFFile) -> Iterator[str]:
-    versions = elf.get_section_by_name(".gnu.version")
+    section = elf.get_section_by_name(".gnu.version")
+    versions = section if isinstance(section, GNUVerSymSection) else None
     for number, symbol in enumerate(_dynamic(elf).iter_symbols()):
         if symbol.entry["st_shndx"] != "SHN_UNDEF" or not symbol.name:
             continue
         if symbol.entry["st_info"]["bind"] == "STB_WEAK" or symbol.name.startswith(("Py", "_Py")):
             continue
-        versioned = isinstance(versions, GNUVerSymSection)
-        if versioned and versions.get_symbol(number).entry["ndx"] not in _UNVERSIONED:
+        if versions and versions.get_symbol(number).entry["ndx"] not in _UNVERSIONED:
             continue
         yield symbol.name
 

@@ -60,7 +60,9 @@ def identify(toolchain: Toolchain) -> ToolchainIdentity:
     if process.returncode:
         words = " ".join(process.stderr.split()[-60:]) or "no output"
         raise HarnessError(
-            thing, f"importing triton ended with {_status(process.returncode)}: {words}", way_out
+            thing,
+            f"importing triton and its plugins ended with {_status(process.returncode)}: {words}",
+            f"correct the plugin, if it is named there; else {way_out}",
         )
     measured = {"role": toolchain.role, **json.loads(process.stdout)}
     return msgspec.convert(measured, ToolchainIdentity)
