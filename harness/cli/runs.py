@@ -86,6 +86,8 @@ def run(
                 session, found, chosen, jobs, command, version("tlx-equiv"), done
             )
     path = engine.save(record, out)
+    for finding in session.findings:  # a problem would have ended the run
+        console.print(Text(f"note: {finding.thing}: {finding.cause}", "dim"), soft_wrap=True)
     if json:
         options.print_json(record)
     else:

@@ -10,16 +10,26 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerSymSection
 from elftools.elf.hash import GNUHashSection
+from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
 from harness.errors import HarnessError
+from harness.record import Record
 
 ENTRY = "tritonGetPluginInfo"
 _UNVERSIONED = ("VER_NDX_LOCAL", "VER_NDX_GLOBAL")
 
 
-def missing_symbols(library: Path, libtriton: Path) -> list[str]:
-    """The symbols that ``library`` needs and ``libtriton`` does not export, sorted.
+class Missing(Record, frozen=True):
+    """Symbols that a library needs and cannot get: at once, when it is loaded, or only when it
+    first calls them (functions are bound lazily)."""
+
+    at_once: tuple[str, ...]
+    when_called: tuple[str, ...]
+
+
+def missing_symbols(library: Path, libtriton: Path) -> Missing:
+    """The symbols that ``library`` needs and ``libtriton`` does not export.
 
     Symbols with a version belong to system libraries, those of Python to the interpreter.
     Raises HarnessError if either file is no ELF library.
@@ -28,7 +38,12 @@ def missing_symbols(library: Path, libtriton: Path) -> list[str]:
         elf = _elf(library, file)
         exported = _elf(libtriton, other).get_section_by_name(".gnu.hash")
         assert isinstance(exported, GNUHashSection), libtriton
-        return sorted(n for n in _needed(elf) if exported.get_symbol(n) is None)
+        names = {number: name for number, name in _needed(elf) if not exported.get_symbol(name)}
+        eager = _bound_at_once(elf)
+    return Missing(
+        tuple(sorted(name for number, name in names.items() if number in eager)),
+        tuple(sorted(name for number, name in names.items() if number not in eager)),
+    )
 
 
 def exports(library: Path, symbol: str) -> bool:
@@ -38,7 +53,18 @@ def exports(library: Path, symbol: str) -> bool:
         return any(found.entry["st_shndx"] != "SHN_UNDEF" for found in names)
 
 
-def _needed(elf: ELFFile) -> Iterator[str]:
+def _bound_at_once(elf: ELFFile) -> set[int]:
+    """The numbers of the symbols that are looked up while the library is loaded."""
+    return {
+        relocation["r_info_sym"]
+        for section in elf.iter_sections()
+        if isinstance(section, RelocationSection) and section.name != ".rela.plt"
+        for relocation in section.iter_relocations()
+    }
+
+
+def _needed(elf: ELFFile) -> Iterator[tuple[int, str]]:
+    """The symbols that another library must define, by number."""
     section = elf.get_section_by_name(".gnu.version")
     versions = section if isinstance(section, GNUVerSymSection) else None
     for number, symbol in enumerate(_dynamic(elf).iter_symbols()):
@@ -48,7 +74,7 @@ def _needed(elf: ELFFile) -> Iterator[str]:
             continue
         if versions and versions.get_symbol(number).entry["ndx"] not in _UNVERSIONED:
             continue
-        yield symbol.name
+        yield number, symbol.name
 
 
 def _dynamic(elf: ELFFile) -> SymbolTableSection:

@@ -21,8 +21,8 @@ from harness.toolchains.elf import ENTRY, exports, missing_symbols
 from harness.toolchains.environment import Toolchain
 from harness.toolchains.finding import Finding
 from harness.toolchains.overlay import library_path
+from harness.toolchains.proof import ROOT, status
 
-ROOT = Path(__file__).resolve().parents[2]
 PROBE_TIMEOUT = 60.0  # seconds
 API_VERSION = 2
 _PROBE = """
@@ -43,15 +43,16 @@ def preflight(toolchain: Toolchain) -> list[Finding]:
     found: list[Finding] = []
     safe: dict[Path, Descriptor] = {}
     for descriptor in toolchain.descriptors:
-        problems = [*_hook(toolchain, descriptor), *_library(toolchain, descriptor, ways)]
-        found += problems
+        of_files = [*_hook(toolchain, descriptor), *_library(toolchain, descriptor, ways)]
+        found += of_files
         path = library_path(toolchain, descriptor)
-        if descriptor.library and path.is_file() and not problems:
+        if descriptor.library and path.is_file() and not any(f.problem for f in of_files):
             safe[path] = descriptor
     variable, said = _probe(toolchain, list(safe))
     found += _variable(toolchain, variable, ways)
     for path, descriptor in safe.items():
-        found += _said(toolchain, descriptor, path, said.get(str(path), {}))
+        if str(path) in said:  # not after one that ended the process
+            found += _said(toolchain, descriptor, path, said[str(path)])
     return found
 
 
@@ -146,15 +147,20 @@ def _library(toolchain: Toolchain, descriptor: Descriptor, ways: set[str]) -> It
     except HarnessError as error:
         yield Finding("library", thing, f"{error.thing} {error.cause}", error.way_out)
         return
-    if missing:
-        yield Finding(
-            "symbols",
-            thing,
-            f"{path.name} needs {len(missing)} symbols that this Triton ({toolchain.release}) does"
-            f" not export, such as {', '.join(missing[:2])}: it would be killed by SIGSEGV",
-            _other_build(descriptor, toolchain),
-        )
-    elif ways.isdisjoint(descriptor.loads):
+    for names, when, problem in (
+        (missing.at_once, "loading it fails", True),
+        (missing.when_called, "a compilation that comes to one of them ends its process", False),
+    ):
+        if names:
+            yield Finding(
+                "symbols",
+                thing,
+                f"{path.name} needs {len(names)} symbols that this Triton ({toolchain.release})"
+                f" does not export, such as {names[0]}: {when}",
+                _other_build(descriptor, toolchain),
+                problem,
+            )
+    if ways.isdisjoint(descriptor.loads):
         yield Finding(
             "loading",
             thing,
@@ -221,7 +227,12 @@ def _probe(
             f"its interpreter does not start: {process.stderr.strip()[-300:]}",
             "run `tlx-equiv toolchains verify`",
         )
-    return lines[0]["variable"], {line["library"]: line for line in lines[1:]}
+    said = {line["library"]: line for line in lines[1:]}
+    for library in libraries[len(said) :]:  # the first of them ended the process
+        words = f"the process that loaded it ended with {status(process.returncode)}"
+        said[str(library)] = {"error": words}
+        break
+    return lines[0]["variable"], said
 
 
 def _said(

@@ -61,14 +61,15 @@ def identify(toolchain: Toolchain) -> ToolchainIdentity:
         words = " ".join(process.stderr.split()[-60:]) or "no output"
         raise HarnessError(
             thing,
-            f"importing triton and its plugins ended with {_status(process.returncode)}: {words}",
+            f"importing triton and its plugins ended with {status(process.returncode)}: {words}",
             f"correct the plugin, if it is named there; else {way_out}",
         )
     measured = {"role": toolchain.role, **json.loads(process.stdout)}
     return msgspec.convert(measured, ToolchainIdentity)
 
 
-def _status(code: int) -> str:
+def status(code: int) -> str:
+    """How a process ended, in words."""
     return signal.Signals(-code).name if code < 0 else f"status {code}"
 
 

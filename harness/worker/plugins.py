@@ -96,11 +96,14 @@ def proof(
         if op and "-> None" in (op.__doc__ or "").partition("\n")[0]
     ]
     if descriptor is not None:
-        # A pass or op counts once the library offers it and Triton has bound it.
-        passes = getattr(libtriton.passes, "plugin", None)
+        # A pass or op counts once the library offers it and Triton has bound it. It may be
+        # promised by either name: its own, or the one with Triton's prefix.
+        owner = getattr(libtriton.passes, "plugin", None)
+        passes = [name for name in found["passes"] if _bound(owner, name, "add_")]
+        bound_ops = [name for name, op in ops.items() if op]
         there = {
-            "passes": {name for name in found["passes"] if _bound(passes, name, "add_")},
-            "ops": {name for name, op in ops.items() if op},
+            "passes": {*passes, *("add_" + name for name in passes)},
+            "ops": {*bound_ops, *("create_" + name for name in bound_ops)},
             "dialects": set(found["dialects"]),
         }
         found["plugin"] = descriptor["name"]
@@ -146,7 +149,7 @@ def _missing_module(name: str) -> bool:
 
 def plugin_info(path: str) -> dict[str, Any]:
     """What the loaded library at ``path`` says it registers."""
-    get = ctypes.CDLL(path).tritonGetPluginInfo
+    get = _open(path).tritonGetPluginInfo
     get.restype = ctypes.POINTER(_PluginInfo)
     info = get().contents
     if info.api_version != PLUGIN_API:  # the rest of the structure is unknown
@@ -188,12 +191,26 @@ def undeclared(before: dict[str, Any], known: list[str]) -> list[str]:
         if ".so" not in os.path.basename(path):
             continue
         try:
-            library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+            library = _open(path, os.RTLD_NOLOAD)
         except OSError:  # mapped as data, not as a library
             continue
         if hasattr(library, "tritonGetPluginInfo"):
             found.append(path)
     return found
+
+
+def _open(path: str, mode: int = 0) -> ctypes.CDLL:
+    """A library, its functions bound lazily as Triton has it; raises OSError if it cannot be.
+
+    ctypes itself always binds at once, and then fails for a function that is never called.
+    """
+    libc = ctypes.CDLL(None)
+    libc.dlopen.argtypes, libc.dlopen.restype = [ctypes.c_char_p, ctypes.c_int], ctypes.c_void_p
+    libc.dlerror.restype = ctypes.c_char_p
+    handle = libc.dlopen(os.fsencode(path), os.RTLD_LAZY | mode)
+    if not handle:
+        raise OSError((libc.dlerror() or b"not loaded").decode("utf-8", "replace"))
+    return ctypes.CDLL(path, handle=handle)
 
 
 def locate(library: str) -> str:

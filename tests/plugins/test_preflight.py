@@ -18,14 +18,16 @@ from harness.toolchains import (
     overlaid,
     preflight,
 )
-from harness.toolchains.elf import missing_symbols
+from harness.toolchains.descriptor import PLUGINS
+from harness.toolchains.elf import Missing, missing_symbols
 
 Build = Callable[..., Path]
 
-MISSING = """
-extern void _ZN4mlir6NoSuch6createEv(void);
-void *tritonGetPluginInfo(void) { _ZN4mlir6NoSuch6createEv(); return 0; }
+AT_ONCE = """
+extern int _ZN4mlir6NoSuch6createEv;
+void *tritonGetPluginInfo(void) { return &_ZN4mlir6NoSuch6createEv; }
 """
+SOURCE = PLUGINS / "null" / "null.c"
 
 
 def laid(toolchain: Toolchain, *files: Path) -> Toolchain:
@@ -74,22 +76,42 @@ def test_a_library_for_another_plugin_interface(upstream: Toolchain, build: Buil
 
 
 def test_a_library_that_needs_what_triton_does_not_export(upstream: Toolchain, build: Build):
-    found = only(laid(upstream, build("needy", source=MISSING)), "symbols")
+    found = only(laid(upstream, build("needy", source=AT_ONCE)), "symbols")
     assert "needs 1 symbols" in found.cause
     assert "_ZN4mlir6NoSuch6createEv" in found.cause
+    would_not_start(laid(upstream, build("needy", source=AT_ONCE)))
+
+
+def test_a_library_that_may_come_to_need_what_triton_does_not_export(
+    upstream: Toolchain, build: Build
+):
+    source = SOURCE.read_text().replace("(void)builder, (void)operands;", "NoSuch();")
+    source = "extern void NoSuch(void);\n" + source
+    toolchain = laid(upstream, build("lazy", source=source))
+    (note,) = preflight(toolchain)
+    assert (note.check, note.problem) == ("symbols", False)
+    assert "such as NoSuch: a compilation that comes to one of them" in note.cause
+    assert identify(toolchain).plugins[0].ops == ("null_op",)
 
 
 def test_the_real_plugin_needs_nothing_that_its_triton_lacks(plugin: Toolchain, fork: Toolchain):
     library = plugin.site_packages / "utlx_plugin" / "libutlx.so"
-    assert missing_symbols(library, plugin.package / "_C" / "libtriton.so") == []
-    assert len(missing_symbols(library, fork.package / "_C" / "libtriton.so")) > 100
+    assert missing_symbols(library, plugin.package / "_C" / "libtriton.so") == Missing((), ())
+    assert len(missing_symbols(library, fork.package / "_C" / "libtriton.so").at_once) > 100
 
 
-def test_the_real_plugin_on_a_triton_that_would_die_of_it(
+def test_the_real_plugin_on_a_triton_for_which_it_was_not_built(
     other_triton: Toolchain, plugin: Toolchain
 ):
     library = plugin.site_packages / "utlx_plugin" / "libutlx.so"
-    assert only(laid(other_triton, library), "symbols").thing.startswith("plugin libutlx on")
+    toolchain = laid(other_triton, library)
+    (problem,) = [finding for finding in preflight(toolchain) if finding.problem]
+    if other_triton.release.startswith("3.7."):
+        assert problem.check == "symbols"
+        assert "loading it fails" in problem.cause
+    else:
+        assert "the process that loaded it ended with SIGSEGV" in problem.cause
+    would_not_start(toolchain)
 
 
 def test_a_triton_that_loads_no_plugins(fork: Toolchain, build: Build):
