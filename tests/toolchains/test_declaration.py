@@ -50,7 +50,8 @@ def test_descriptor_promises_exactly_what_the_pinned_library_registers(plugin: T
         ),
         ("toolchains.toml", "[roles.fork]", "[roles.fork", "toolchains.toml", "line"),
         ("toolchains.toml", '["utlx"]', '["nosuch"]', "nosuch.toml", "No such file"),
-        ("utlx.toml", "api_version = 2", "", "utlx.toml", "api_version"),
+        ("toolchains.toml", '["utlx"]', '["idle"]', "idle.toml", "no distribution"),
+        ("utlx.toml", 'name = "utlx"', "", "utlx.toml", "name"),
     ],
 )
 def test_malformed_declaration_names_the_file_and_the_cause(
