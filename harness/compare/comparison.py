@@ -167,19 +167,15 @@ def _normalise_both(
     return (done[0], done[1]), tuple(each for each in rules_for(stage) if each.name in changed)
 
 
-def _normal_form(
-    stage: str, form: Text, without: frozenset[str]
-) -> tuple[Text, tuple[Rule, ...]]:
-    """``apply_rules`` with all rules of the stage but those ``without``; along a trace a side's IR is compared several
-    times, so the last answers are kept (unless they are large)."""
+def _normal_form(stage: str, form: Text, without: frozenset[str]) -> tuple[Text, tuple[Rule, ...]]:
+    """``apply_rules`` with all rules of the stage but those ``without``; along a trace a side's
+    IR is compared several times, so the last answers are kept (unless they are large)."""
     known = _remembered if len(form.lines) <= _LONG else _remembered.__wrapped__
     return known(stage, form, without)
 
 
 @functools.lru_cache(maxsize=64)
-def _remembered(
-    stage: str, form: Text, without: frozenset[str]
-) -> tuple[Text, tuple[Rule, ...]]:
+def _remembered(stage: str, form: Text, without: frozenset[str]) -> tuple[Text, tuple[Rule, ...]]:
     return apply_rules(form, [each for each in rules_for(stage) if each.name not in without])
 
 
