@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from harness.cli import cases, coverage, explain, inspect, ledger, parity, runs, toolchains
+from harness.cli import cases, coverage, explain, inspect, ledger, merge, parity, runs, toolchains
 from harness.errors import HarnessError
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ for command in (
     coverage.coverage,
     parity.bundle,
     parity.parity,
-    parity.merge,
+    merge.merge,
     runs.report,
     cases.new_kernel,
     cases.lint,

@@ -19,9 +19,10 @@ from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import Ledger
 from harness.model import CaseResult, Run
-from harness.session import AGAIN, Session
+from harness.opening import Opening
+from harness.session import Session
 from harness.store import Store
-from harness.toolchains import cache_root, controls, declared, ensure
+from harness.toolchains import cache_root, declared
 
 Patterns = Annotated[
     list[str] | None,
@@ -94,40 +95,41 @@ def open_session(
     sides: str = SIDES,
     hooks: Sequence[Path] | None = None,
 ) -> Session:
-    """A session over the two ``sides``, environments made if need be; ``hooks`` join the
-    candidate, which is then called after them."""
-    chosen = parse_overrides(overrides)
+    """A session over the two ``sides``, judged by the ledgers beside the corpora."""
+    return opening(store, lane, overrides, fresh, explaining, sides, hooks).session(
+        open_ledger(corpus)
+    )
+
+
+def opening(
+    store: Store,
+    lane: str,
+    overrides: Sequence[str] | None,
+    fresh: bool = False,
+    explaining: bool = True,
+    sides: str = SIDES,
+    hooks: Sequence[Path] | None = None,
+) -> Opening:
+    """What the options say of a session; see ``harness.opening``."""
     roles = sides.split(":")
     if len(roles) != 2:
         raise HarnessError(
             f"--sides {sides}", "not of the form REFERENCE:CANDIDATE", "write fork:plugin"
         )
-    reference, candidate = (ensure(role, chosen.get(role)) for role in roles)
-    if hooks:
-        for path in hooks:
-            if not path.is_file():
-                raise HarnessError(f"--hook {path}", "no such file", "name a Python file")
-        candidate = msgspec.structs.replace(
-            candidate,
-            role="+".join([candidate.role, *(path.stem for path in hooks)]),
-            hooks=tuple(path.resolve() for path in hooks),
-        )
-    if reference.role == candidate.role:
-        candidate = msgspec.structs.replace(candidate, role=candidate.role + AGAIN)
-    return Session(
-        reference,
-        candidate,
-        store,
-        open_ledger(corpus),
-        lane,
-        controls(lane, dict(zip(roles, (reference, candidate), strict=True))),
+    return Opening(
+        reference=roles[0],
+        candidate=roles[1],
+        lane=lane,
+        store=str(store.root),
+        overrides=parse_overrides(overrides),
+        hooks=tuple(str(path.absolute()) for path in hooks or ()),
         fresh=fresh,
         explaining=explaining,
     )
 
 
 def parse_overrides(overrides: Sequence[str] | None) -> dict[str, str]:
-    """``["fork=/x"]`` as a mapping; raises HarnessError for anything else."""
+    """``["fork=/x"]`` as a mapping, paths absolute; raises HarnessError for anything else."""
     chosen = {}
     for text in overrides or ():
         role, equals, where = text.partition("=")
@@ -137,7 +139,10 @@ def parse_overrides(overrides: Sequence[str] | None) -> dict[str, str]:
                 "not of the form ROLE=WHERE",
                 "write for example --toolchain fork=/path/to/venv",
             )
-        chosen[declared().role(role).name] = where
+        parts = [part.strip() for part in where.split(",")]
+        chosen[declared().role(role).name] = ",".join(
+            str(Path(part).absolute()) if part and Path(part).exists() else part for part in parts
+        )
     return chosen
 
 
