@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: help equivalence test browser lint bench clean
+.PHONY: help equivalence test browser lint notebook bench clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ lint: $(VENV)/.lint ## ruff, strict types, import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/validate-pyproject pyproject.toml
+
+notebook: $(VENV)/.test ## run docs/two_sides.py and write it as docs/two-sides.ipynb
+	$(BIN)/python tests/docs/made.py
 
 bench: $(VENV)/.base ## measure the harness against bare triton.compile
 	$(BIN)/python -m harness.bench
