@@ -24,8 +24,8 @@
 # %% [markdown]
 # ## Install both sides
 #
-# Each gets an environment of its own, in the user's cache folder. `TWO_SIDES_FORK` and `TWO_SIDES_PLUGIN` may name
-# environments that exist already.
+# Each gets an environment of its own, in the user's cache folder. `TWO_SIDES_FORK` and
+# `TWO_SIDES_PLUGIN` may name environments that exist already.
 
 # %%
 import difflib

@@ -43,9 +43,7 @@ def test_the_notebook_runs_and_prints_what_it_shows(notebook, monkeypatch):
 
 def test_it_installs_what_is_pinned():
     pins = [
-        pin.split()[0]
-        for role in ("fork", "plugin")
-        for pin in declared().role(role).pins.values()
+        pin.split()[0] for role in ("fork", "plugin") for pin in declared().role(role).pins.values()
     ]
     assert re.findall(r'"([a-z-]+==[^"]+)"', SCRIPT.read_text()) == pins
 
