@@ -8,8 +8,8 @@ the ledger has to meet every difference.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
+import logging
 import queue
 import threading
 import uuid
@@ -54,57 +54,55 @@ class Cluster:
 
     def evaluate_all(self, cases: Sequence[Case], done: Done) -> list[CaseResult]:
         """As ``Session.evaluate_all``. Raises HarnessError if the cluster cannot be used."""
-        results: dict[str, CaseResult] = {}
-        with self._connected() as client:
-            given = msgspec.json.encode(self.opening)
-            token = uuid.uuid4().hex  # names this run's sessions in the workers
-            futures = {
-                client.submit(
-                    _evaluate,
-                    token,
-                    given,
-                    msgspec.json.encode(case),
-                    revision(harness),
-                    key=f"tlx-equiv-{case.id}-{token}",
-                ): case
-                for case in cases
-            }
-            try:
-                for future in self._finished(client, futures):
-                    case = futures[future]
-                    found = self._result(case, future)
-                    if isinstance(found, CaseResult):
-                        results[case.id] = found
-                    done(case, found)
-            except BaseException:
-                client.cancel(list(futures))
-                raise
-            finally:
-                client.run(_close, token, on_error="ignore")
-        return [results[case.id] for case in cases if case.id in results]
-
-    @contextlib.contextmanager
-    def _connected(self) -> Iterator[Client]:
+        thing = f"--scheduler {self.address}"
         try:
             from distributed import Client
         except ImportError as error:
-            raise HarnessError(
-                f"--scheduler {self.address}",
-                "Dask is not installed here",
-                "install it: pip install 'tlx-equiv[dask]'",
-            ) from error
+            way_out = "install it: pip install 'tlx-equiv[dask]'"
+            raise HarnessError(thing, "Dask is not installed here", way_out) from error
+        for name in ("distributed", "distributed.client"):  # our errors say it in one sentence
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(self.address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise HarnessError(
-                f"--scheduler {self.address}",
+                thing,
                 f"no Dask scheduler answers there: {error}",
                 "name one that runs, such as tcp://host:8786; `dask scheduler` starts one",
             ) from error
-        with client:
-            yield client
+        try:
+            with client:
+                return self._evaluated(client, cases, done)
+        except OSError as error:
+            raise HarnessError(thing, f"its scheduler was lost: {error}", _AGAIN) from error
 
-    def _finished(self, client: Client, futures: Sequence[Any] | dict[Any, Case]) -> Iterator[Any]:
+    def _evaluated(self, client: Client, cases: Sequence[Case], done: Done) -> list[CaseResult]:
+        results: dict[str, CaseResult] = {}
+        given = msgspec.json.encode(self.opening)
+        token = uuid.uuid4().hex  # names this run's sessions in the workers
+        futures = {
+            client.submit(
+                _evaluate,
+                token,
+                given,
+                msgspec.json.encode(case),
+                revision(harness),
+                key=f"tlx-equiv-{case.id}-{token}",
+            ): case
+            for case in cases
+        }
+        try:
+            for future in self._finished(client, futures):
+                found = self._result(futures[future], future)
+                if isinstance(found, CaseResult):
+                    results[found.case.id] = found
+                done(futures[future], found)
+        finally:
+            client.cancel(list(futures))  # in vain for those that have ended
+            client.run(_close, token, on_error="ignore")
+        return [results[case.id] for case in cases if case.id in results]
+
+    def _finished(self, client: Client, futures: dict[Any, Case]) -> Iterator[Any]:
         """The futures, each as it ends; gives up when there has been no worker for too long."""
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for future in futures:
@@ -128,7 +126,7 @@ class Cluster:
 
         thing = f"dask cluster {self.address}"
         if future.cancelled():
-            raise HarnessError(thing, "the connection to the scheduler was lost", _AGAIN)
+            raise ConnectionError("it no longer knows the cases")
         error = future.exception()
         if isinstance(error, HarnessError):
             return error
@@ -148,10 +146,8 @@ class Cluster:
                     " beside kernel.py than this machine",
                     "give all machines the same pins and the same corpus",
                 )
-            lost = [
-                a for a in compilation.artifacts.values() if not self.session.store.has(a.sha256)
-            ]
-            if lost:
+            kept = self.session.store
+            if not all(kept.has(artifact.sha256) for artifact in compilation.artifacts.values()):
                 return HarnessError(
                     f"{thing}, store {self.opening.store}",
                     "what a worker stored there is not there on this machine",

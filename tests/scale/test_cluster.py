@@ -134,6 +134,27 @@ def test_a_killed_worker_costs_nothing(
     assert survivor.children() == []
 
 
+def test_a_lost_scheduler_is_one_clear_error(
+    dask: Dask, corpus: Corpus, session: Session, monkeypatch
+):
+    """And what was evaluated before is told, and stored."""
+    monkeypatch.setattr(cluster, "CONNECT", 1.0)
+    dask.worker()
+    told = []
+
+    def done(case, found) -> None:
+        told.append(found)
+        dask.processes[0].kill()
+
+    opening = Opening("fork", "plugin", "controlled", str(session.store.root))
+    with pytest.raises(HarnessError, match="its scheduler was lost"):
+        cluster.Cluster(dask.address, opening, session, patience=2.0).evaluate_all(
+            corpus.cases, done
+        )
+    assert told
+    assert all(isinstance(found, CaseResult) for found in told)
+
+
 def test_a_worker_refuses_what_it_cannot_do_alike(corpus: Corpus, session: Session):
     opening = msgspec.json.encode(Opening("fork", "plugin", "controlled", "/nowhere"))
     case = corpus.cases[0]
