@@ -421,6 +421,9 @@ class Part(Record, frozen=True):
     of: int
     plan: str
 
+    def __str__(self) -> str:
+        return f"shard {', '.join(map(str, self.shares))} of {self.of}"
+
     @property
     def missing(self) -> tuple[int, ...]:
         """The shares that it does not have; none if it is the whole."""

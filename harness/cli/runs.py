@@ -168,9 +168,7 @@ def summary(run: Run) -> list[Text]:
     for problem_text in run.broken:
         lines.append(Text(f"BROKEN {problem_text}", "red"))
     if run.part is not None and run.part.missing:
-        shares = ", ".join(map(str, run.part.shares))
-        text = f"shard {shares} of {run.part.of}: the ledger's entries are judged on the whole"
-        lines.append(Text(text))
+        lines.append(Text(f"{run.part}: the ledger's own problems are judged on the whole"))
     found = engine.statuses(run)
     words = ", ".join(f"{found[status]} {status.value}" for status in Status if found[status])
     lines.append(

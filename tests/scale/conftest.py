@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -49,8 +50,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """One session, and one store, for all runs here."""
-    store = tmp_path_factory.mktemp("scale-store")
+    """One session for all runs here; one store, also for other processes of this test run."""
+    base = tmp_path_factory.getbasetemp()
+    store = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "scale-store"
     with Opening("fork", "plugin", "controlled", str(store)).session(ledger()) as made:
         yield made
 

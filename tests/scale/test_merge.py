@@ -18,6 +18,7 @@ from harness.merge import merge
 from harness.model import BitsOf, Parity, Run, Status
 from harness.session import Session
 from harness.store import Store
+from reports import write_report
 
 SHARES = 3
 
@@ -89,6 +90,14 @@ def test_a_missing_shard_breaks_the_run_until_it_is_merged(parts, join):
     assert some.ledger_problems == ()
     assert judge.exit_status(some) == 2
     assert join([some, parts[2]]) == join(parts)
+
+
+def test_reports_say_that_they_are_of_shards_only(parts, join, session: Session, tmp_path: Path):
+    for runs, words in ((parts[:2], "only shard 1, 2 of 3"), (parts, "")):
+        index = write_report(join(runs), session.store, tmp_path / str(len(runs)))
+        for file in (index, index.with_name("summary.md")):
+            assert words in file.read_text()
+            assert ("only shard" in file.read_text()) == bool(words)
 
 
 def test_undivided_runs_over_different_cases_join_too(
