@@ -152,7 +152,8 @@ print(json.dumps(seen))
 '''
 
 
-work = Path(tempfile.mkdtemp(prefix="two-sides-"))
+temporary = tempfile.TemporaryDirectory(prefix="two-sides-")  # removed at the end
+work = Path(temporary.name)
 (work / "kernel.py").write_text(KERNEL)
 (work / "compile.py").write_text(COMPILE)
 
