@@ -39,12 +39,17 @@ Execute = Callable[..., Run]
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    """Seven kernels, eleven cases on TARGET."""
+    """Seven kernels, ten cases on TARGET."""
     root = tmp_path_factory.mktemp("scale") / "kernels"
     for name in KERNELS:
         shutil.copytree(corpora.DEFAULT / name, root / name)
     found = corpora.load([root])
-    wanted = tuple(case for case in found.cases if str(case.target) == TARGET)
+    wanted = tuple(
+        case
+        for case in found.cases
+        if str(case.target) == TARGET
+        and case.spec != "fp16-fill0-3x512"  # one that differs will do
+    )
     return msgspec.structs.replace(found, cases=wanted)
 
 

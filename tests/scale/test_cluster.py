@@ -1,7 +1,6 @@
 """A Dask cluster gives what one machine gives, also when a worker is killed in mid-run."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -165,21 +164,9 @@ def test_a_worker_refuses_what_it_cannot_do_alike(corpus: Corpus, session: Sessi
         cluster._evaluate("t", opening, msgspec.json.encode(moved), revision(harness))
 
 
-def test_without_dask_the_way_out_is_named(corpus: Corpus):
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; sys.modules['distributed'] = None\n"
-            "from harness.cli.app import main; main()",
-            *("run", "utilities/thread_ids", "--corpus", str(corpus.roots[0])),
-            *("--scheduler", "tcp://127.0.0.1:1"),
-        ],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-        check=False,
-    )
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "Dask is not installed here" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_without_dask_the_way_out_is_named(session: Session, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    opening = Opening("fork", "plugin", "controlled", str(session.store.root))
+    with pytest.raises(HarnessError, match="Dask is not installed here") as caught:
+        cluster.Cluster("tcp://127.0.0.1:1", opening, session).evaluate_all([], lambda *_: None)
+    assert "pip install" in caught.value.way_out
