@@ -11,7 +11,7 @@ from harness.ledger import Ledger
 from harness.record import Record
 from harness.session import AGAIN, Session
 from harness.store import Store
-from harness.toolchains import controls, ensure
+from harness.toolchains import Toolchain, controls, ensure
 
 
 class Opening(Record, frozen=True):
@@ -28,8 +28,11 @@ class Opening(Record, frozen=True):
     fresh: bool = False
     explaining: bool = True
 
-    def session(self, ledger: Ledger) -> Session:
-        """The session, its environments made if need be; raises HarnessError if it cannot be."""
+    def sides(self) -> tuple[Toolchain, Toolchain]:
+        """Both toolchains, made if need be; raises HarnessError if one cannot be had.
+
+        A candidate that is the reference itself is called so.
+        """
         roles = (self.reference, self.candidate)
         reference, candidate = (ensure(role, self.overrides.get(role)) for role in roles)
         if self.hooks:
@@ -44,13 +47,18 @@ class Opening(Record, frozen=True):
             )
         if reference.role == candidate.role:
             candidate = msgspec.structs.replace(candidate, role=candidate.role + AGAIN)
+        return reference, candidate
+
+    def session(self, ledger: Ledger) -> Session:
+        """A session over both sides, judged by ``ledger``."""
+        reference, candidate = self.sides()
         return Session(
             reference,
             candidate,
             Store(Path(self.store)),
             ledger,
             self.lane,
-            controls(self.lane, dict(zip(roles, (reference, candidate), strict=True))),
+            controls(self.lane, {self.reference: reference, self.candidate: candidate}),
             fresh=self.fresh,
             explaining=self.explaining,
         )
