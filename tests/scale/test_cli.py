@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
 from harness import run as engine
+from harness.cli import options
 from harness.cli.app import app
 from harness.corpus import Corpus
 from harness.errors import HarnessError
+from harness.opening import Opening
 from harness.session import Session
+from harness.store import Store
 
 
 def tlx(*arguments: str | Path) -> Result:
@@ -59,3 +63,21 @@ def test_bad_usage_is_one_clear_error(
     error = tlx(*arguments).exception
     assert isinstance(error, HarnessError)
     assert words in f"{error.cause} {error.way_out}"
+
+
+def test_paths_hold_in_processes_that_run_elsewhere(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tree").mkdir()
+    opened = options.opening(
+        Store(Path("store")),
+        "controlled",
+        ["plugin=tree, triton-utlx==3.8.0.post15", "fork=/no/such/venv"],
+        hooks=[Path("idea.py")],
+    )
+    assert opened.store == str(tmp_path / "store")
+    assert opened.hooks == (str(tmp_path / "idea.py"),)
+    assert opened.overrides == {
+        "plugin": f"{tmp_path / 'tree'},triton-utlx==3.8.0.post15",
+        "fork": "/no/such/venv",
+    }
+    assert msgspec.json.decode(msgspec.json.encode(opened), type=Opening) == opened
