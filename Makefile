@@ -7,7 +7,7 @@ JOBS ?= auto
 TRITONS := 3.7.1 3.8.0 3.9.0
 NULL_PLUGINS := $(TRITONS:%=build/plugins/libnull-%.so)
 
-.PHONY: help equivalence plugins test browser lint bench clean
+.PHONY: help equivalence plugins test browser lint notebook bench clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,8 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 
 $(VENV)/.lint: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	$(BIN)/python -m pip install --quiet --editable '.[actionlint]' 2>/dev/null \
+	  || echo "actionlint cannot be had (it comes from GitHub): lint goes without it"
 	touch $@
 
 equivalence: $(VENV)/.base ## run the whole corpus through both sides and write the report
@@ -48,12 +50,17 @@ test: $(VENV)/.test browser plugins ## run all tests
 	$(BIN)/tlx-equiv toolchains sync
 	$(BIN)/pytest -n $(JOBS)
 
-lint: $(VENV)/.lint ## ruff, strict types, import contract
+lint: $(VENV)/.lint ## ruff, strict types, import contract, workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/zizmor --quiet --offline --persona=pedantic .github/workflows
+	test ! -x $(BIN)/actionlint || $(BIN)/actionlint
+
+notebook: $(VENV)/.test ## run docs/two_sides.py and write it as docs/two-sides.ipynb
+	$(BIN)/python tests/docs/made.py
 
 bench: $(VENV)/.base ## measure the harness against bare triton.compile
 	$(BIN)/python -m harness.bench

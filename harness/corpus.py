@@ -79,6 +79,11 @@ def matches(case_id: str, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(text, pattern.rstrip("/")) for text in candidates)
 
 
+def contents(case: Case) -> bytes:
+    """All of a case but where it lies, the same on every machine and after a trip through JSON."""
+    return msgspec.json.encode(msgspec.structs.replace(case, folder=""))
+
+
 def load(roots: Iterable[Path]) -> Corpus:
     """Read every kernel folder below ``roots``; raises HarnessError for a root that is none."""
     cases: list[Case] = []

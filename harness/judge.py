@@ -6,9 +6,12 @@ import hashlib
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from harness.ledger import Ledger
 from harness.model import (
     Case,
+    CaseResult,
     Check,
     Comparison,
     Compilation,
@@ -91,6 +94,24 @@ def judge(
     if checks:
         found.append(_judge_checks(case, checks, ledger, lane))
     return tuple(found)
+
+
+def rejudge(result: CaseResult, ledger: Ledger, lane: str) -> CaseResult:
+    """The case with all its judgements made anew: by another ledger, or one that has to meet
+    every difference of a run to know which of its entries are stale."""
+    found = judge(
+        result.case,
+        list(result.compilations.values()),
+        result.outcome,
+        result.outcome_fingerprint,
+        result.comparisons,
+        result.checks,
+        ledger,
+        lane,
+    )
+    if result.parity is not None:
+        found += judge_parity(result.case, result.parity, ledger, lane)
+    return msgspec.structs.replace(result, judgements=found)
 
 
 def judge_parity(case: Case, parity: Parity, ledger: Ledger, lane: str) -> tuple[Judgement, ...]:

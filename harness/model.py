@@ -443,10 +443,31 @@ class NameCoverage(Record, frozen=True):
     failures: dict[str, str] = {}
 
 
+class Part(Record, frozen=True):
+    """Which ``shares`` (counted from 1) ``of`` a divided set of cases a run has.
+
+    ``plan`` identifies the division: the cases of every share, and the harness's code.
+    """
+
+    shares: tuple[int, ...]
+    of: int
+    plan: str
+
+    def __str__(self) -> str:
+        return f"shard {', '.join(map(str, self.shares))} of {self.of}"
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The shares that it does not have; none if it is the whole."""
+        return tuple(sorted(set(range(1, self.of + 1)) - set(self.shares)))
+
+
 class Run(Record, frozen=True):
     """One execution over a set of cases: the contents of ``run.json``.
 
     ``parity_device`` names the GPUs and driver of the parity results that were merged in.
+    ``part`` is set where the cases were divided (``run --shard``): the ledger's own problems
+    are then judged on the whole, when all shares are merged.
     """
 
     version: int
@@ -465,6 +486,7 @@ class Run(Record, frozen=True):
     void: str = ""
     coverage: tuple[NameCoverage, ...] = ()
     parity_device: str = ""
+    part: Part | None = None
 
     def judgements(self) -> Iterator[tuple[CaseResult, Judgement]]:
         """Every judgement with its case, in run order."""

@@ -15,10 +15,13 @@ import msgspec
 from harness import coverage
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import RUN_VERSION, Case, CaseResult, Run, Status
+from harness.model import RUN_VERSION, Case, CaseResult, Part, Run, Status
 from harness.session import Session
+from harness.store import Store
 
 FILE = "run.json"
+ARTIFACTS = "store"  # beside run.json, in a run that carries its artifacts
+Done = Callable[[Case, CaseResult | HarnessError], None]
 
 
 def execute(
@@ -28,11 +31,16 @@ def execute(
     jobs: int,
     command: str,
     version: str,
-    done: Callable[[Case, CaseResult | HarnessError], None] = lambda case, result: None,
+    done: Done = lambda case, result: None,
+    part: Part | None = None,
+    elsewhere: Callable[[Sequence[Case], Done], list[CaseResult]] | None = None,
 ) -> Run:
     """Evaluate ``cases`` and return the record; a void session evaluates nothing.
 
-    Ledger entries are checked for staleness against the cases of the whole ``corpus``.
+    Ledger entries are checked for staleness against the cases of the whole ``corpus``, unless
+    ``cases`` are only a ``part`` of those that were chosen: then that is left to merging.
+    ``elsewhere`` evaluates the cases in place of ``jobs`` threads here (see
+    ``harness.cluster``).
     """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.monotonic()
@@ -45,7 +53,8 @@ def execute(
                 broken.append(f"{case.id}: {result}")
             done(case, result)
 
-        results = session.evaluate_all(cases, jobs, note)
+        evaluate = elsewhere or (lambda cases, done: session.evaluate_all(cases, jobs, done))
+        results = evaluate(cases, note)
     return Run(
         version=RUN_VERSION,
         started=started,
@@ -63,11 +72,12 @@ def execute(
             [case.id for case in corpus.cases],
             session.lane,
         )
-        if not session.void
+        if not session.void and part is None
         else (),
         broken=tuple(broken),
         void=session.void,
         coverage=coverage.measure(session.surfaces(), results) if not session.void else (),
+        part=part,
     )
 
 
@@ -105,6 +115,29 @@ def load(path: Path) -> Run:
             f"not a run record of this version: {error}",
             "run `tlx-equiv run` again; what the store holds is not compiled again",
         ) from error
+
+
+def carry(run: Run, source: Store, target: Store) -> int:
+    """Copy what both sides compiled from one store to another, verified on the way: all that
+    reports, differences and bundles of the run are made of. Returns how many artifacts
+    ``source`` lacks."""
+    missing = 0
+    for sha in artifacts(run):
+        data = None if target.has(sha) else source.get(sha)
+        if data is not None:
+            target.put(data)
+        missing += not target.has(sha)
+    return missing
+
+
+def artifacts(run: Run) -> set[str]:
+    """The hashes of everything that both sides compiled."""
+    return {
+        artifact.sha256
+        for result in run.results
+        for compilation in result.compilations.values()
+        for artifact in compilation.artifacts.values()
+    }
 
 
 def statuses(run: Run) -> Counter[Status]:

@@ -6,12 +6,9 @@ once, however many tests, threads or processes ask for it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
-from functools import cache, cached_property
-from pathlib import Path
-from types import ModuleType
+from functools import cached_property
 from typing import Any, TypeVar
 
 import filelock
@@ -32,6 +29,7 @@ from harness.model import (
     ToolchainIdentity,
     Verdict,
 )
+from harness.revision import revision
 from harness.store import Store, digest
 from harness.toolchains import (
     Controls,
@@ -283,7 +281,7 @@ class Session:
         name = "cubin" if stage == "sass" else stage
         pair = [side.artifacts.get(name) for side in (reference, candidate)]
         shas = [artifact.sha256 if artifact else "-" for artifact in pair]
-        parts = [stage, *shas, _code_version(compare), *self._foreign_rules]
+        parts = [stage, *shas, revision(compare), *self._foreign_rules]
         key = digest(":".join(parts).encode())
         known = self.store.load("compare", key, Comparison)
         if known is not None:
@@ -324,7 +322,7 @@ class Session:
     ) -> Explanation:
         verdicts = "".join(f"{c.stage}={c.verdict.value}" for c in comparisons)
         keys = [first[role].key for role in self.roles]
-        key = digest(":".join([*keys, verdicts, _code_version(explain, compare)]).encode())
+        key = digest(":".join([*keys, verdicts, revision(explain, compare)]).encode())
         known = self.store.load("explain", key, Explanation)
         if known is not None and not self.fresh:
             return known
@@ -369,14 +367,3 @@ class Session:
 
 def _one_fails(reference: Compilation, candidate: Compilation) -> bool:
     return (reference.outcome is Outcome.OK) != (candidate.outcome is Outcome.OK)
-
-
-@cache
-def _code_version(*packages: ModuleType) -> str:
-    """The hash of the code that decides, so that a stored decision is never stale."""
-    sources = [
-        path
-        for package in packages
-        for path in sorted(Path(str(package.__file__)).parent.glob("*.py"))
-    ]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

@@ -78,6 +78,10 @@ class Store:
         """Remove the IR texts of the compilation ``key``, if they are kept."""
         shutil.rmtree(self._snapshots(key), ignore_errors=True)
 
+    def has(self, sha: str) -> bool:
+        """Whether there are bytes under this hash; they are verified when they are read."""
+        return self._object(sha).exists()
+
     def read(self, artifact: Artifact | None) -> bytes | None:
         """The artifact's bytes, or None where there is none to read."""
         return None if artifact is None else self.get(artifact.sha256)

@@ -35,6 +35,8 @@ def _lines(view: RunView) -> Iterator[str]:
         f"{_text(run.reference)} against {_text(run.candidate)}, lane {_text(run.lane)},"
         f" {_text(run.started)}, {run.seconds:.1f} s"
     )
+    if run.part is not None and run.part.missing:
+        yield f"- **only {_text(str(run.part))}**"
     for figure in view.figures:
         yield f"- **{figure.words}** {_text(figure.label)} ({figure.note})"
     yield from _table(

@@ -25,7 +25,8 @@ def doctor(
     json: options.Json = False,
 ) -> None:
     """Check how both sides load their plugins; exit status 2 if a run would be void or worse."""
-    pair = options.open_sides(sides, toolchain, plugin)
+    kept = options.open_store(None)
+    pair = options.opening(kept, "controlled", toolchain, sides=sides, plugins=plugin).sides()
     examined = {each.role: _examine(each) for each in pair}
     notes = inherited()
     if json:

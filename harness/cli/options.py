@@ -19,17 +19,10 @@ from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import Ledger
 from harness.model import CaseResult, Run
-from harness.session import AGAIN, Session
+from harness.opening import Opening
+from harness.session import Session
 from harness.store import Store
-from harness.toolchains import (
-    Toolchain,
-    cache_root,
-    controls,
-    declared,
-    ensure,
-    find_descriptor,
-    overlaid,
-)
+from harness.toolchains import cache_root, declared
 
 Patterns = Annotated[
     list[str] | None,
@@ -106,41 +99,42 @@ def open_session(
     sides: str = SIDES,
     plugins: Sequence[str] | None = None,
 ) -> Session:
-    """A session over the two ``sides``, environments made if need be; the candidate loads
-    ``plugins`` besides its own, and is then called after them."""
-    reference, candidate = open_sides(sides, overrides, plugins)
-    return Session(
-        reference,
-        candidate,
-        store,
-        open_ledger(corpus),
-        lane,
-        controls(lane, {each.role: each for each in (reference, candidate)}),
-        fresh=fresh,
-        explaining=explaining,
+    """A session over the two ``sides``, judged by the ledgers beside the corpora; the candidate
+    loads ``plugins`` besides its own, and is then called after them."""
+    return opening(store, lane, overrides, fresh, explaining, sides, plugins).session(
+        open_ledger(corpus)
     )
 
 
-def open_sides(
-    sides: str, overrides: Sequence[str] | None, plugins: Sequence[str] | None
-) -> tuple[Toolchain, Toolchain]:
-    """Both ``sides``, environments made if need be; the candidate with ``plugins`` besides its
-    own. A candidate that is the reference itself is called so."""
-    chosen = parse_overrides(overrides)
+def opening(
+    store: Store,
+    lane: str,
+    overrides: Sequence[str] | None,
+    fresh: bool = False,
+    explaining: bool = True,
+    sides: str = SIDES,
+    plugins: Sequence[str] | None = None,
+) -> Opening:
+    """What the options say of a session; see ``harness.opening``."""
     roles = sides.split(":")
     if len(roles) != 2:
         raise HarnessError(
             f"--sides {sides}", "not of the form REFERENCE:CANDIDATE", "write fork:plugin"
         )
-    reference, candidate = (ensure(role, chosen.get(role)) for role in roles)
-    candidate = overlaid(candidate, [find_descriptor(given) for given in plugins or ()])
-    if reference.role == candidate.role:
-        candidate = msgspec.structs.replace(candidate, role=candidate.role + AGAIN)
-    return reference, candidate
+    return Opening(
+        reference=roles[0],
+        candidate=roles[1],
+        lane=lane,
+        store=str(store.root),
+        overrides=parse_overrides(overrides),
+        plugins=tuple(str(Path(p).absolute()) if Path(p).is_file() else p for p in plugins or ()),
+        fresh=fresh,
+        explaining=explaining,
+    )
 
 
 def parse_overrides(overrides: Sequence[str] | None) -> dict[str, str]:
-    """``["fork=/x"]`` as a mapping; raises HarnessError for anything else."""
+    """``["fork=/x"]`` as a mapping, paths absolute; raises HarnessError for anything else."""
     chosen = {}
     for text in overrides or ():
         role, equals, where = text.partition("=")
@@ -150,7 +144,10 @@ def parse_overrides(overrides: Sequence[str] | None) -> dict[str, str]:
                 "not of the form ROLE=WHERE",
                 "write for example --toolchain fork=/path/to/venv",
             )
-        chosen[declared().role(role).name] = where
+        parts = [part.strip() for part in where.split(",")]
+        chosen[declared().role(role).name] = ",".join(
+            str(Path(part).absolute()) if part and Path(part).exists() else part for part in parts
+        )
     return chosen
 
 

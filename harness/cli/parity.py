@@ -1,4 +1,4 @@
-"""``tlx-equiv bundle``, ``parity`` and ``merge``: to a GPU host and back."""
+"""``tlx-equiv bundle`` and ``parity``: to a GPU host, and on it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from harness import judge
 from harness import run as runs
 from harness.cli import options
+from harness.corpus import contents
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Outcome, Status
+from harness.model import Case, CaseResult, Outcome
 from harness.parity.build import Compiled, write_bundle
-from harness.parity.merge import merge as merge_report
-from harness.parity.result import ParityReport, ParityResult, State, load_report
+from harness.parity.result import ParityReport, ParityResult, State
 from harness.parity.session import run_parity
 
 _FINDINGS_SHOWN = 60
@@ -103,33 +101,6 @@ def parity(
     raise typer.Exit(1 if report.findings() else 0)
 
 
-def merge(
-    report: Annotated[Path, typer.Argument(help="What `tlx-equiv parity` wrote.")],
-    run: options.RunDir = options.OUT,
-    corpus: options.CorpusDirs = None,
-) -> None:
-    """Join a GPU's results to the run that they are of, and judge them by the ledger."""
-    found = options.open_corpus(corpus)
-    merged, refused = merge_report(
-        runs.load(run),
-        load_report(report),
-        options.open_ledger(found),
-        [case.id for case in found.cases if case.runnable],
-    )
-    path = runs.save(merged, run if run.is_dir() else run.parent)
-    joined = [result for result in merged.results if result.parity is not None]
-    print(f"{path}: {len(joined)} of {len(merged.results)} cases measured on a GPU")
-    for why, count in Counter(refused.values()).most_common():
-        print(f"  {count} not joined: {why}")
-    console = Console(soft_wrap=True)
-    for result in joined:
-        for judgement in result.judgements:
-            if judgement.stage in ("parity", "speed") and judgement.status is not Status.PASS:
-                text = f"{judgement.status.value.upper()} {result.case.id} {judgement.stage}:"
-                console.print(Text(f"{text} {judgement.verdict}: {judgement.reason}"))
-    raise typer.Exit(judge.exit_status(merged))
-
-
 def _why_not(case: Case, result: CaseResult | None) -> str:
     """Why a case cannot be bundled; empty if it can."""
     if not case.runnable:
@@ -139,12 +110,7 @@ def _why_not(case: Case, result: CaseResult | None) -> str:
     if any(c.outcome is not Outcome.OK for c in result.compilations.values()):
         return "does not compile on both sides"
     # References and inputs come from case.py as it is now: they must be those of the binary.
-    return "" if _contents(case) == _contents(result.case) else "changed since the run"
-
-
-def _contents(case: Case) -> bytes:
-    """All of a case but where it lies, the same before and after a trip through JSON."""
-    return msgspec.json.encode(msgspec.structs.replace(case, folder=""))
+    return "" if contents(case) == contents(result.case) else "changed since the run"
 
 
 def _progress() -> Progress:

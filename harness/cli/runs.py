@@ -13,12 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from harness import judge
+from harness import judge, shards
 from harness import run as engine
 from harness.cli import options
+from harness.cluster import Cluster
 from harness.compile import default_jobs
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Run, Status, Verdict
+from harness.model import Case, CaseResult, Part, Run, Status, Verdict
+from harness.store import Store
 from reports import write_report
 
 SYMBOLS = {
@@ -53,22 +55,34 @@ def run(
     sides: options.Sides = options.SIDES,
     plugin: options.Plugins = None,
     store: options.StoreDir = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Only the I-th of N shares of the cases.")
+    ] = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Share them out by what they cost in that run."),
+    ] = None,
+    with_artifacts: Annotated[
+        bool,
+        typer.Option("--with-artifacts", help="Put what reports and bundles need beside run.json."),
+    ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Evaluate on the Dask cluster there, e.g. tcp://host:8786."
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Compile cases through both sides, compare every stage, and judge the differences."""
     found = options.open_corpus(corpus)
-    chosen = found.select(patterns or (), target or ())
+    chosen, part = _share(found.select(patterns or (), target or ()), shard, costs)
     width = None if sys.stdout.isatty() else 140
     console = Console(stderr=json, width=width)
-    with options.open_session(
-        found,
-        options.open_store(store),
-        lane,
-        toolchain,
-        fresh=fresh,
-        sides=sides,
-        plugins=plugin,
-    ) as session:
+    kept = options.open_store(store)
+    opening = options.opening(kept, lane, toolchain, fresh=fresh, sides=sides, plugins=plugin)
+    with opening.session(options.open_ledger(found)) as session:
+        cluster = Cluster(scheduler, opening, session) if scheduler else None
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -83,9 +97,19 @@ def run(
 
             command = "tlx-equiv " + " ".join(sys.argv[1:])
             record = engine.execute(
-                session, found, chosen, jobs, command, version("tlx-equiv"), done
+                session,
+                found,
+                chosen,
+                jobs,
+                command,
+                version("tlx-equiv"),
+                done,
+                part=part,
+                elsewhere=cluster.evaluate_all if cluster else None,
             )
     path = engine.save(record, out)
+    if with_artifacts:
+        engine.carry(record, kept, Store(out / engine.ARTIFACTS))
     for finding in session.findings:  # a problem would have ended the run
         console.print(Text(f"note: {finding.thing}: {finding.cause}", "dim"), soft_wrap=True)
     if json:
@@ -106,6 +130,22 @@ def report(
     """Write the HTML report (index.html and a page per kernel) and summary.md."""
     index = write_report(engine.load(run), options.open_store(store), out)
     print(f"report: {index}")
+
+
+def _share(
+    cases: tuple[Case, ...], shard: str | None, costs: Path | None
+) -> tuple[tuple[Case, ...], Part | None]:
+    """The cases of one shard, and the record of it; all of them without ``shard``."""
+    if shard is None:
+        if costs is not None:
+            raise HarnessError(
+                f"--costs {costs}", "there is nothing to share out", "add --shard I/N"
+            )
+        return cases, None
+    index, total = shards.parse(shard)
+    known = shards.recorded_costs(engine.load(costs)) if costs else {}
+    shares = shards.divide(cases, known, total)
+    return shares[index - 1], shards.part(shares, index)
 
 
 def summary(run: Run) -> list[Text]:
@@ -129,6 +169,8 @@ def summary(run: Run) -> list[Text]:
         )
     for problem_text in run.broken:
         lines.append(Text(f"BROKEN {problem_text}", "red"))
+    if run.part is not None and run.part.missing:
+        lines.append(Text(f"{run.part}: the ledger's own problems are judged on the whole"))
     found = engine.statuses(run)
     words = ", ".join(f"{found[status]} {status.value}" for status in Status if found[status])
     lines.append(

@@ -48,7 +48,9 @@ def merge(
         )
     measured = [result.case.id for result in joined if result.parity is not None]
     problems = [p for p in run.ledger_problems if p.kind != STALE_ON_GPU]
-    whole = [case for case in runnable if case.rpartition("@")[2] in archs]
+    # Another GPU's results may have been merged before: its targets count as well.
+    targets = archs | {case.rpartition("@")[2] for case in measured}
+    whole = [case for case in runnable if case.rpartition("@")[2] in targets]
     problems += ledger.gpu_problems(measured, whole, run.lane)
     # Earlier GPUs stay named while any of their results stay.
     fresh = {result.case for result in report.results} - set(refused)
