@@ -227,15 +227,17 @@ def _words(facts: CaseFacts, stages: Sequence[str]) -> str:
 
 def _moved(facts: CaseFacts, old: CaseFacts, stages: Sequence[str]) -> tuple[str, ...]:
     """The sides whose outcome, or own artifact at any of the stages, is another than before."""
-    found = []
-    for role, side in facts.sides.items():
-        then = old.sides.get(role)
-        names = ["cubin" if stage == "sass" else stage for stage in stages]
-        if then is None or side.outcome != then.outcome:
-            found.append(role)
-        elif any(side.hashes.get(name) != then.hashes.get(name) for name in names):
-            found.append(role)
-    return tuple(found)
+    names = ["cubin" if stage == "sass" else stage for stage in stages]
+
+    def same(role: str) -> bool:
+        now, then = facts.sides[role], old.sides.get(role)
+        return (
+            then is not None
+            and now.outcome == then.outcome
+            and all(now.hashes.get(name) == then.hashes.get(name) for name in names)
+        )
+
+    return tuple(role for role in facts.sides if not same(role))
 
 
 def _because(night: Night, other: Night, facts: CaseFacts, old: CaseFacts) -> tuple[str, ...]:
