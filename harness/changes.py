@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import shlex
 import statistics
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
 from harness.night import UNEXPECTED, CaseFacts, Night, StageFacts
 from harness.record import Record
@@ -364,6 +364,13 @@ def _slower_on_gpu(
         )
 
 
-def tally(found: Mapping[str, int]) -> str:
-    """Counts by kind in words, in the order of KINDS."""
-    return ", ".join(f"{found[kind]} {kind}" for kind in KINDS if found.get(kind))
+def headline(found: Changes) -> str:
+    """One line: since when how many changes there are of each kind, or that there are none."""
+    if found.void:
+        return f"void, nothing was measured: {found.void}"
+    if not found.since:
+        return "the first night, nothing to compare with"
+    counts = Counter(change.kind for change in found.changes)
+    words = [f"{counts[kind]} {kind}" for kind in KINDS if counts[kind]]
+    text = ", ".join(words) or f"nothing changed in {found.compared} cases"
+    return f"{text} since {found.since}"

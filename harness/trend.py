@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
-from harness.changes import Changes
+import msgspec
+
+from harness.changes import Changes, changes
+from harness.errors import HarnessError
 from harness.model import Status, Verdict
 from harness.night import NOT_PRODUCED, CaseFacts, Night
 from harness.record import Record
@@ -60,6 +64,30 @@ class Export(Record, frozen=True):
 
     changes: Changes
     trend: Trend
+
+
+def export(night: Night, earlier: Sequence[Night]) -> Export:
+    """What reports of ``night`` may know; ``earlier`` are comparable nights, latest last."""
+    return Export(changes(night, earlier), trend([*earlier, night]))
+
+
+def save(exported: Export, folder: Path) -> None:
+    """Write ``history.json`` into a run's folder."""
+    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(exported), indent=1))
+
+
+def load(run: Path) -> Export | None:
+    """The ``history.json`` beside a ``run.json`` (its path, or its folder); None if there is
+    none. Raises HarnessError for one that is malformed."""
+    path = (run if run.is_dir() else run.parent) / FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Export)
+    except FileNotFoundError:
+        return None
+    except (msgspec.DecodeError, msgspec.ValidationError, OSError) as error:
+        raise HarnessError(
+            str(path), f"not a history of this version: {error}", "remove it, or run nightly again"
+        ) from error
 
 
 def trend(nights: Sequence[Night]) -> Trend:

@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from harness.cli import cases, coverage, explain, inspect, ledger, parity, runs, toolchains
+from harness.cli import cases, coverage, explain, inspect, ledger, nightly, parity, runs, toolchains
 from harness.errors import HarnessError
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ for command in (
     parity.parity,
     parity.merge,
     runs.report,
+    nightly.nightly,
     cases.new_kernel,
     cases.lint,
 ):

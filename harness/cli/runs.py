@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -15,10 +16,13 @@ from rich.text import Text
 
 from harness import judge
 from harness import run as engine
+from harness import trend as history
 from harness.cli import options
 from harness.compile import default_jobs
+from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.model import Case, CaseResult, Run, Status, Verdict
+from harness.session import Session
 from reports import write_report
 
 SYMBOLS = {
@@ -69,22 +73,7 @@ def run(
         sides=sides,
         hooks=hook,
     ) as session:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True)) as progress:
-            task = progress.add_task("compiling", total=len(chosen))
-
-            def done(case: Case, result: CaseResult | HarnessError) -> None:
-                progress.update(task, advance=1, description=case.id[:60])
-
-            command = "tlx-equiv " + " ".join(sys.argv[1:])
-            record = engine.execute(
-                session, found, chosen, jobs, command, version("tlx-equiv"), done
-            )
+        record = execute(session, found, chosen, jobs, "tlx-equiv " + " ".join(sys.argv[1:]))
     path = engine.save(record, out)
     if json:
         options.print_json(record)
@@ -96,13 +85,35 @@ def run(
     raise typer.Exit(judge.exit_status(record))
 
 
+def execute(
+    session: Session, corpus: Corpus, cases: Sequence[Case], jobs: int, command: str
+) -> Run:
+    """Run ``cases`` and show on stderr how far it is; ``command`` goes into the record."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("compiling", total=len(cases))
+
+        def done(case: Case, result: CaseResult | HarnessError) -> None:
+            progress.update(task, advance=1, description=case.id[:60])
+
+        return engine.execute(session, corpus, cases, jobs, command, version("tlx-equiv"), done)
+
+
 def report(
     run: Annotated[Path, typer.Argument(help="The run's folder.")] = options.OUT,
     out: Annotated[Path, typer.Option(help="Where the pages go.")] = Path("build/report"),
     store: options.StoreDir = None,
 ) -> None:
-    """Write the HTML report (index.html and a page per kernel) and summary.md."""
-    index = write_report(engine.load(run), options.open_store(store), out)
+    """Write the HTML report (index.html and a page per kernel) and summary.md.
+
+    A history.json beside run.json, as `nightly` writes it, adds what changed and the trends.
+    """
+    index = write_report(engine.load(run), options.open_store(store), out, history.load(run))
     print(f"report: {index}")
 
 

@@ -7,6 +7,7 @@
 from harness.toolchains.controls import Controls, controls
 from harness.toolchains.declaration import Declaration, Descriptor, Lane, Role, declared
 from harness.toolchains.environment import Toolchain, cache_root, ensure
+from harness.toolchains.pins import Newest, newest
 from harness.toolchains.proof import identify, proof_problems, verify
 from harness.toolchains.tools import Tools, tools
 
@@ -15,6 +16,7 @@ __all__ = [
     "Declaration",
     "Descriptor",
     "Lane",
+    "Newest",
     "Role",
     "Toolchain",
     "Tools",
@@ -23,6 +25,7 @@ __all__ = [
     "declared",
     "ensure",
     "identify",
+    "newest",
     "proof_problems",
     "tools",
     "verify",
