@@ -7,6 +7,7 @@ hides nothing from the next.
 
 from __future__ import annotations
 
+import re
 import shlex
 import statistics
 from collections import Counter, defaultdict
@@ -23,6 +24,7 @@ SECONDS = 0.5
 SPREADS = 4.0
 GPU_MARGIN = 1.05
 ENOUGH = 8  # compilations timed anew, from which on a common factor is the machine's
+_PLACE = re.compile(r'[\w./-]+\.py"?:\d+:\d+')
 _MAD = 1.4826  # of a normal distribution, the median absolute deviation is 1/1.4826 sigma
 
 
@@ -140,11 +142,9 @@ def _of_case(night: Night, facts: CaseFacts, other: Night, old: CaseFacts) -> It
     newly = [role for role in failing if role not in failed]
     again = [role for role in failed if role not in failing]
     judged = facts.outcome_status in UNEXPECTED
-    words = {"before": old.outcome, "after": facts.outcome}
-    if newly:
-        yield _change("newly failing", night, other, facts, ("outcome",), old, judged, **words)
-    elif again:
-        yield _change("newly compiling", night, other, facts, ("outcome",), old, judged, **words)
+    if newly or again:
+        kind = "newly failing" if newly else "newly compiling"
+        yield _change(kind, night, other, facts, ("outcome",), old, judged)
     grouped: dict[str, list[str]] = defaultdict(list)
     unexpected: set[str] = set()
     if not newly and not again and facts.outcome_fingerprint != old.outcome_fingerprint:
@@ -153,9 +153,10 @@ def _of_case(night: Night, facts: CaseFacts, other: Night, old: CaseFacts) -> It
         grouped[kind].append("outcome")
         unexpected |= {kind} if judged else set()
     for stage in facts.stages:
-        if stage.stage == "speed":
-            continue  # a matter of intervals, see below
-        kind = _turn(stage, old.stage(stage.stage))
+        # Speed is a matter of intervals, see below; and of a side that fails no file is checked.
+        if stage.stage == "speed" or (stage.stage == "check" and newly):
+            continue
+        kind = _turn(stage, None if stage.stage == "check" and again else old.stage(stage.stage))
         if kind:
             grouped[kind].append(stage.stage)
             unexpected |= {kind} if stage.status in UNEXPECTED else set()
@@ -193,14 +194,16 @@ def _change(
     changed = [t.role for t in _toolchains(night, other)] if other is not None else []
     bisectable = kind in ("newly failing", "new divergence", "changed")
     # What is gone is explained by the night that still had it.
-    source = old if kind in ("fixed", "newly compiling") and old is not None else facts
+    ended = kind in ("fixed", "newly compiling") and old is not None
+    source, against = (old, facts) if ended and old is not None else (facts, old)
+    fresh = [a for a in source.attributions if against is None or a not in against.attributions]
     return Change(
         kind=kind,
         case=facts.case,
         stages=stages,
-        before=before or (_words(old, stages) if old is not None else ""),
-        after=after or _words(facts, stages),
-        attribution=source.attribution,
+        before=before or (_words(old, stages, facts) if old is not None else ""),
+        after=after or _words(facts, stages, old),
+        attribution=", ".join(fresh or source.attributions[:1]),
         moved=moved,
         because=because,
         unexpected=unexpected,
@@ -214,15 +217,28 @@ def _change(
     )
 
 
-def _words(facts: CaseFacts, stages: Sequence[str]) -> str:
-    """What a case is at ``stages``: each verdict once, and where the difference is born."""
-    verdicts = []
-    for name in stages:
-        stage = facts.stage(name)
-        verdicts.append(facts.outcome if name == "outcome" else stage.verdict if stage else "")
-    text = ", ".join(dict.fromkeys(verdict for verdict in verdicts if verdict))
-    differs = any((s := facts.stage(name)) and s.measured and not s.equal for name in stages)
-    return f"{text}; {facts.birth}" if differs and facts.birth else text
+def _words(facts: CaseFacts, stages: Sequence[str], other: CaseFacts | None) -> str:
+    """What a case is at ``stages``: each verdict once, where need be the first fingerprint, and
+    where the difference is born, if possible a place that the ``other`` night does not have."""
+    found = [stage for name in stages if (stage := facts.stage(name))]
+    verdicts = [_outcome(facts)] if "outcome" in stages else []
+    verdicts += [stage.verdict for stage in found]
+    text = ", ".join(dict.fromkeys(verdicts))
+    differs = next((stage for stage in found if stage.measured and not stage.equal), None)
+    if differs is None:
+        return text
+    then = other.stage(differs.stage) if other is not None else None
+    if then is not None and then.verdict == differs.verdict:
+        text += f" ({differs.stage} {differs.fingerprint[:8]})"
+    births = [b for b in facts.births if other is None or b not in other.births]
+    births = births or list(facts.births)
+    return f"{text}; {births[0]}" if births else text
+
+
+def _outcome(facts: CaseFacts) -> str:
+    """How a case's compilations ended, with the words of those that failed."""
+    said = dict.fromkeys(side.said for side in facts.sides.values() if side.said)
+    return f"{facts.outcome}: {'; '.join(said)}" if said else facts.outcome
 
 
 def _moved(facts: CaseFacts, old: CaseFacts, stages: Sequence[str]) -> tuple[str, ...]:
@@ -364,6 +380,30 @@ def _slower_on_gpu(
         )
 
 
+class Alike(Record, frozen=True):
+    """Changes that differ only in the case or name: the first one, and all their cases."""
+
+    change: Change
+    cases: tuple[str, ...]
+
+
+def alike(found: Sequence[Change]) -> tuple[Alike, ...]:
+    """``found``, what happened alike to several cases told once, in the same order."""
+    groups: dict[tuple[object, ...], list[Change]] = defaultdict(list)
+    for change in found:
+        named = change.kind.endswith(" name")  # where else a name is makes no difference
+        words = () if named else (change.stages, _placeless(change.before + change.after))
+        groups[change.kind, words, change.attribution, change.moved, change.unexpected].append(
+            change
+        )
+    return tuple(Alike(group[0], tuple(c.case for c in group)) for group in groups.values())
+
+
+def _placeless(words: str) -> str:
+    """Words without the places in source files that they name."""
+    return _PLACE.sub("", words)
+
+
 def headline(found: Changes) -> str:
     """One line: since when how many changes there are of each kind, or that there are none."""
     if found.void:
@@ -371,6 +411,11 @@ def headline(found: Changes) -> str:
     if not found.since:
         return "the first night, nothing to compare with"
     counts = Counter(change.kind for change in found.changes)
-    words = [f"{counts[kind]} {kind}" for kind in KINDS if counts[kind]]
+    words = [
+        f"{counts[kind]} {kind}"
+        + ("s" if counts[kind] > 1 and kind.endswith(("divergence", "name")) else "")
+        for kind in KINDS
+        if counts[kind]
+    ]
     text = ", ".join(words) or f"nothing changed in {found.compared} cases"
     return f"{text} since {found.since}"

@@ -41,7 +41,7 @@ MIGRATIONS = (
             json_extract(s.value, '$.verdict') AS verdict,
             json_extract(s.value, '$.fingerprint') AS fingerprint,
             json_extract(s.value, '$.status') AS status,
-            json_extract(f.record, '$.attribution') AS attribution,
+            json_extract(f.record, '$.attributions[0]') AS attribution,
             json_extract(n.record, '$.toolchains."' || n.reference || '".fingerprint')
                 AS reference_fingerprint,
             json_extract(n.record, '$.toolchains."' || n.candidate || '".fingerprint')

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -31,6 +32,10 @@ NOT_PRODUCED = "NOT PRODUCED"
 UNEXPECTED = (Status.NEW, Status.CHANGED, Status.BROKEN)
 _EQUAL = (Verdict.IDENTICAL.value, Verdict.EQUIVALENT.value)
 _JUDGED = ("check", "parity", "speed")  # stages whose judgement is all there is
+_ADDRESS = re.compile("0x[0-9a-f]+")
+_SUMMARY = "Failures have been detected"
+_LINE = 200  # characters of what a compiler or an explanation says
+_BIRTHS = 12
 _SHORT = 16  # characters of a hash: enough to tell two artifacts of one case apart
 
 
@@ -58,13 +63,16 @@ class StageFacts(Record, frozen=True):
 
 
 class SideFacts(Record, frozen=True):
-    """One side of one case. ``key`` is that of its stored compilation; ``sizes`` and ``hashes``
+    """One side of one case. ``said`` is the line that says why there is no binary, or an
+    error that was printed all the same.
+    ``key`` is that of its stored compilation; ``sizes`` and ``hashes``
     are of its artifacts by stage; registers, spills, stack and shared memory as in
     ``Resources``, ``spills`` being stores and loads."""
 
     outcome: str
     key: str
     seconds: float
+    said: str = ""
     sizes: dict[str, int] = {}
     hashes: dict[str, str] = {}
     registers: int | None = None
@@ -75,9 +83,10 @@ class SideFacts(Record, frozen=True):
 
 
 class CaseFacts(Record, frozen=True):
-    """One case. ``definition`` is the hash of all that its corpus says of it, ``birth`` the
-    first place where its difference is born, ``crossing`` whether the reference's back end
-    turns the candidate's TTGIR into the reference's binary (``yes``, ``no``, ``unknown``)."""
+    """One case. ``definition`` is the hash of all that its corpus says of it; ``attributions``
+    and ``births`` say whose its difference is and where it is born, what matters most first;
+    ``crossing`` whether the reference's back end turns the candidate's TTGIR into the
+    reference's binary (``yes``, ``no``, ``unknown``)."""
 
     case: str
     kernel: str
@@ -87,8 +96,8 @@ class CaseFacts(Record, frozen=True):
     status: Status
     stages: tuple[StageFacts, ...]
     sides: dict[str, SideFacts]
-    attribution: str = ""
-    birth: str = ""
+    attributions: tuple[str, ...] = ()
+    births: tuple[str, ...] = ()
     crossing: str = "unknown"
     speed: SpeedOf | None = None
     outcome_status: Status | None = None
@@ -200,7 +209,7 @@ def _case(result: CaseResult) -> CaseFacts:
     outcome = judged.get("outcome")
     differs = result.outcome != "OK" or any(s.measured and not s.equal for s in stages)
     explanation = result.explanation if differs else None
-    birth = next(iter(explanation.births), None) if explanation is not None else None
+    births = explanation.births if explanation is not None else ()
     return CaseFacts(
         case=result.case.id,
         kernel=result.case.kernel,
@@ -210,8 +219,8 @@ def _case(result: CaseResult) -> CaseFacts:
         status=result.status(),
         stages=tuple(stages),
         sides={role: _side(result, role, made) for role, made in result.compilations.items()},
-        attribution=explanation.attributions[0] if explanation is not None else "",
-        birth=f"{birth.pass_name}: {', '.join(birth.kinds[:2])}" if birth is not None else "",
+        attributions=explanation.attributions if explanation is not None else (),
+        births=tuple(f"{b.pass_name}: {', '.join(b.kinds[:2])}"[:_LINE] for b in births[:_BIRTHS]),
         crossing=explanation.same_back_end if explanation is not None else "unknown",
         speed=result.parity.speed if result.parity is not None else None,
         outcome_status=outcome.status if outcome is not None else None,
@@ -233,6 +242,7 @@ def _side(result: CaseResult, role: str, compilation: Compilation) -> SideFacts:
         outcome=compilation.outcome.value,
         key=compilation.key,
         seconds=compilation.seconds,
+        said=_said(compilation),
         sizes={stage: artifact.size for stage, artifact in compilation.artifacts.items()},
         hashes={stage: a.sha256[:_SHORT] for stage, a in compilation.artifacts.items()},
     )
@@ -247,6 +257,17 @@ def _side(result: CaseResult, role: str, compilation: Compilation) -> SideFacts:
         shared=found.shared,
         instructions=found.instructions,
     )
+
+
+def _said(compilation: Compilation) -> str:
+    """What the compiler says of a failure, or of a success all the same, in one line."""
+    failure = compilation.failure
+    # A front end's own words come after the source that it quotes, which a caret ends.
+    said = failure.message.rpartition("^\n")[2] if failure else compilation.printed_errors
+    lines = [line.strip() for line in said.splitlines() if line.strip(" ^")]
+    errors = [line for line in lines if "error: " in line and _SUMMARY not in line]
+    first = (errors or lines or [failure.signal or "no message" if failure else ""])[0]
+    return _ADDRESS.sub("0x…", first)[:_LINE]
 
 
 def _definition(case: Case) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.changes import headline
+from harness.changes import alike, headline
 from reports.gpu import ratio_words
 from reports.highlight import visible
 from reports.tallies import Group
@@ -48,22 +48,25 @@ def _changed(view: RunView) -> Iterator[str]:
     yield ""
     for turn in changes.toolchains:
         yield f"- **{_text(turn.role)}**: {_text(turn.before)} → {_text(turn.after)}"
+    groups = alike(changes.changes)
     yield from _table(
         "What changed",
-        ("Change", "Where", "From what to what", "Attribution", "Again"),
+        ("Change", "Cases", "Such as", "From what to what", "Attribution", "Again"),
         [
             (
                 change.kind + (" (unexpected)" if change.unexpected else ""),
+                str(len(group.cases)),
                 f"{change.case} {', '.join(change.stages)}",
                 f"{change.before} → {change.after}" if change.before else change.after,
                 change.attribution or " and ".join(change.moved) or "–",
                 "; ".join([change.command, *change.bisect]),
             )
-            for change in changes.changes[:_CHANGES]
+            for group in groups[:_CHANGES]
+            for change in [group.change]
         ],
     )
-    if len(changes.changes) > _CHANGES:
-        yield f"*{len(changes.changes) - _CHANGES:,} more in changes.json.*"
+    if len(groups) > _CHANGES:
+        yield f"*{len(groups) - _CHANGES:,} more kinds in changes.json.*"
     if changes.pending:
         such = _text(changes.pending[0])
         yield ""

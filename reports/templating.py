@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from harness.changes import alike
 from harness.explanation import AlignedPass, Count, Crossing, Resources
 from harness.model import Case
 from reports import charts, highlight
@@ -201,6 +202,7 @@ _RESOURCES = (
     ("instructions", "instructions"),
 )
 _FILTERS: dict[str, Callable[..., Any]] = {
+    "alike": alike,
     "both_sides": _both_sides,
     "changed_options": _changed_options,
     "clip": _clip,

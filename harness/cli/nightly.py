@@ -15,7 +15,7 @@ from rich.text import Text
 
 from harness import judge, night, trend
 from harness import run as engine
-from harness.changes import Change, Changes, headline
+from harness.changes import Alike, Changes, alike, headline
 from harness.cli import options, runs
 from harness.compile import default_jobs
 from harness.corpus import Corpus
@@ -28,6 +28,7 @@ from reports import Channel, write_night, write_report
 
 NIGHTS = 60  # that trends show, and that times are compared with
 _SHOWN = 40
+_NAMED = 6
 ROLES = tuple(options.SIDES.split(":"))
 
 
@@ -187,21 +188,27 @@ def told(changes: Changes) -> list[Text]:
     style = "bold red" if changes.alarming or changes.void else "bold"
     lines = [Text(f"{changes.channel}: {headline(changes)}", style)]
     lines += [Text(f"  {t.role}: {t.before} -> {t.after}") for t in changes.toolchains]
-    for change in changes.changes[:_SHOWN]:
-        lines += _told(change, told_already=bool(changes.toolchains))
-    if len(changes.changes) > _SHOWN:
-        lines.append(Text(f"  ... {len(changes.changes) - _SHOWN} more in changes.json"))
+    groups = alike(changes.changes)
+    for group in groups[:_SHOWN]:
+        lines += _told(group, told_already=bool(changes.toolchains))
+    if len(groups) > _SHOWN:
+        lines.append(Text(f"  ... {len(groups) - _SHOWN} more kinds in changes.json"))
     if changes.pending:
         such = changes.pending[0]
         lines.append(Text(f"  unexpected as before: {len(changes.pending)} cases, such as {such}"))
     return lines
 
 
-def _told(change: Change, told_already: bool) -> list[Text]:
+def _told(group: Alike, told_already: bool) -> list[Text]:
+    change = group.change
     at = f" {', '.join(change.stages)}" if change.stages else ""
     words = f"{change.before} -> {change.after}" if change.before else change.after
     style = "red" if change.unexpected else ""
     lines = [Text(f"  {change.kind.upper()} {change.case}{at}: {words}", style)]
+    if len(group.cases) > 1:
+        such = ", ".join(group.cases[1 : 1 + _NAMED])
+        more = ", ..." if len(group.cases) > 1 + _NAMED else ""
+        lines.append(Text(f"      and {len(group.cases) - 1} more alike: {such}{more}"))
     whose = [change.attribution, f"moved: {' and '.join(change.moved)}" if change.moved else ""]
     whose += [] if told_already else change.because
     if any(whose):
