@@ -8,7 +8,19 @@ import sys
 import typer
 from rich.console import Console
 
-from harness.cli import cases, coverage, explain, inspect, ledger, nightly, parity, runs, toolchains
+from harness.cli import (
+    cases,
+    coverage,
+    explain,
+    inspect,
+    ledger,
+    nightly,
+    parity,
+    pin,
+    prune,
+    runs,
+    toolchains,
+)
 from harness.errors import HarnessError
 
 app = typer.Typer(
@@ -37,6 +49,8 @@ for command in (
     parity.merge,
     runs.report,
     nightly.nightly,
+    pin.pin,
+    prune.prune,
     cases.new_kernel,
     cases.lint,
 ):

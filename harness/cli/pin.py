@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,10 +12,11 @@ from rich.text import Text
 from harness import judge, night
 from harness.changes import changes
 from harness.cli import nightly, options, runs
+from harness.cli.ledger import differences
 from harness.compile import default_jobs
 from harness.errors import HarnessError
 from harness.history import History
-from harness.model import CaseResult, Run, Status
+from harness.model import Run
 from harness.toolchains import Newest, declared, newest, pins
 
 
@@ -53,55 +52,79 @@ def pin(
         if (override := published.override(role))
     ]
     if not overrides:
-        console.print(f"the pins are the newest: {_words(published)}")
+        versions = ", ".join(f"{name} {v}" for name, v in published.versions.items())
+        console.print(f"the pins are the newest: {versions}")
         if json:
-            options.print_json({"versions": published.versions, "rewritten": []})
+            options.print_json({"versions": published.versions, "edits": {}})
         return
     pair = [text for text in overrides if text.partition("=")[0] in nightly.ROLES]
-    command = shlex.join(["tlx-equiv", "run", *(w for text in pair for w in ("--toolchain", text))])
+    arguments = [word for text in pair for word in ("--toolchain", text)]
+    command = shlex.join(["tlx-equiv", "run", *arguments])
     with options.open_session(found, options.open_store(store), "controlled", pair) as session:
         record = runs.execute(session, found, cases, jobs, command)
-    texts = _texts(published, record)
-    if not dry_run and not record.void:
-        pins.rewrite(texts)
-    this = night.night_of(record, night.PINNED, judge.exit_status(record), command.split()[2:])
+    edits = [] if record.void else _edits(published, record)
+    if not dry_run:
+        pins.rewrite(edits)
+    this = night.night_of(record, night.PINNED, judge.exit_status(record), arguments)
     with History(options.history_file(history)) as past:
         changed = changes(this, past.nights(this.series))
-    needed = ledger_changes(record)
+    needed = _ledger_changes(record)
     if json:
         options.print_json(
             {
                 "versions": published.versions,
-                "rewritten": [] if dry_run or record.void else sorted(texts),
+                "edits": {edit.name: edit.difference for edit in edits},
+                "rewritten": not dry_run,
                 "changes": changed,
                 "ledger": needed,
-                "problems": record.ledger_problems,
+                "ledger_problems": record.ledger_problems,
             }
         )
     else:
-        verb = "would be rewritten" if dry_run or record.void else "rewritten"
-        for name, text in texts.items():
-            console.print(f"{pins.PLUGINS.name}/{name} {verb}", style="bold")
-            before = (pins.PLUGINS / name).read_text() if dry_run or record.void else text
-            console.print(Text(pins.difference(name, before, text)), end="")
-        for line in nightly.told(changed):
-            console.print(line)
-        for line in _ledger_lines(record, needed):
+        for edit in edits:
+            console.print(f"{edit.name} {'would change' if dry_run else 'is rewritten'}:")
+            console.print(Text(edit.difference), end="")
+        for line in (*nightly.told(changed), *_told(record, needed)):
             console.print(line)
     raise typer.Exit(judge.exit_status(record))
 
 
-def ledger_changes(run: Run) -> dict[str, dict[str, list[str]]]:
-    """The fingerprints that the ledger lacks: entry, or ``new``, -> stage -> fingerprints with
-    the case that shows each first."""
-    needed: dict[str, dict[str, list[str]]] = {}
+def _edits(published: Newest, run: Run) -> list[pins.Edit]:
+    """The files of ``plugins/`` that change: locks, and descriptors of what is loaded now."""
+    found = []
+    for role in declared().roles.values():
+        found.append(pins.lock(role, published.versions))
+        proofs = run.toolchains[role.name].plugins if role.name in run.toolchains else ()
+        for descriptor in role.plugins:
+            proof = next(p for p in proofs if p.library == descriptor.library)
+            found.append(pins.described(descriptor, proof))
+    return [edit for edit in found if edit.before != edit.after]
+
+
+def _ledger_changes(run: Run) -> dict[str, dict[str, dict[str, str]]]:
+    """Fingerprints that the ledger lacks: by entry (``""`` if it has none that is near), stage
+    and fingerprint, the first case that shows it."""
+    needed: dict[str, dict[str, dict[str, str]]] = {}
     for result in run.results:
-        prints = judge.fingerprints(result)
-        for judgement in result.judgements:
-            if judgement.status in (Status.NEW, Status.CHANGED):
-                stages = needed.setdefault(judgement.expectation or "new", {})
-                known = stages.setdefault(judgement.stage, [])
-                text = prints.get(judgement.stage, "")
-                if text not in [line.partition(" ")[0] for line in known]:
-                    known.append(f"{text} {result.case.id}")
+        near = {judgement.stage: judgement.expectation for judgement in result.judgements}
+        for stage, fingerprint in differences(result):
+            stages = needed.setdefault(near[stage], {})
+            stages.setdefault(stage, {}).setdefault(fingerprint, result.case.id)
     return needed
+
+
+def _told(run: Run, needed: dict[str, dict[str, dict[str, str]]]) -> list[Text]:
+    """The ledger's side of it, in the terminal."""
+    if not needed and not run.ledger_problems:
+        return [Text("the ledger holds as it is", "green")]
+    lines = [Text("The ledger would need", "bold")]
+    for entry, stages in sorted(needed.items()):
+        lines.append(Text(f"  {f'in entry {entry}' if entry else 'in new entries'}:"))
+        for stage, fingerprints in stages.items():
+            count = len(fingerprints)
+            first, case = next(iter(fingerprints.items()))
+            more = f" and {count - 1} more" if count > 1 else ""
+            lines.append(Text(f"    {stage}: {first}{more}, as in {case}"))
+    for problem in run.ledger_problems:
+        lines.append(Text(f"  {problem.kind} {problem.expectation}: {problem.message}"))
+    return lines

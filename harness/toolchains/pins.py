@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ import tomlkit
 
 from harness.errors import HarnessError
 from harness.model import PluginProof
-from harness.toolchains.declaration import PLUGINS, Declaration, Role
+from harness.toolchains.declaration import PLUGINS, Declaration, Descriptor, Role
 from harness.toolchains.environment import run_uv
 
 _PLAIN = ("--universal", "--no-header", "--no-annotate")
@@ -54,19 +54,43 @@ def newest(declaration: Declaration) -> Newest:
     return Newest(versions, {n: v for n, v in alone.items() if v != versions[n]})
 
 
-def lock_text(role: Role, text: str, versions: Mapping[str, str]) -> str:
-    """The role's lock, which now is ``text``, with these versions and the hashes of their files."""
+class Edit(msgspec.Struct, frozen=True):
+    """A file of the ``plugins`` folder, ``name`` as it is called from above that folder."""
+
+    path: Path
+    before: str
+    after: str
+
+    @property
+    def name(self) -> str:
+        """The file's place in the project."""
+        return str(self.path.relative_to(PLUGINS.parent))
+
+    @property
+    def difference(self) -> str:
+        """What changes, as a unified diff."""
+        left, right = (text.splitlines(keepends=True) for text in (self.before, self.after))
+        names = (f"a/{self.name}", f"b/{self.name}")
+        return "".join(difflib.unified_diff(left, right, *names, n=1))
+
+
+def lock(role: Role, versions: Mapping[str, str]) -> Edit:
+    """The role's lock with these versions and the hashes of all their files."""
+    path = PLUGINS.parent / role.lock
+    text = path.read_text()
     wanted = [f"{name}=={versions[name]}" for name in role.pins]
-    head = [line for line in text.splitlines() if line.startswith("#")]
     command = "# printf '" + r"\n".join(wanted) + "' | uv " + " ".join(_LOCK)
+    head = [line for line in text.splitlines() if line.startswith("#")]
     head = [command if line.startswith("# printf ") else line for line in head]
     with tempfile.TemporaryDirectory() as at:
         body = run_uv(role, Path(at), *_LOCK, given="\n".join(wanted))
-    return "\n".join([*head, body])
+    return Edit(path, text, "\n".join([*head, body]))
 
 
-def descriptor_text(text: str, proof: PluginProof) -> str:
-    """A plugin's descriptor, which now is ``text``, with what its library registers."""
+def described(descriptor: Descriptor, proof: PluginProof) -> Edit:
+    """A plugin's descriptor with what its library registers, as ``proof`` measured it."""
+    path = PLUGINS / f"{descriptor.name}.toml"
+    text = path.read_text()
     document = tomlkit.parse(text)
     document["api_version"] = proof.api_version
     document["built_for_triton"] = proof.built_for_triton.partition("+")[0]
@@ -76,26 +100,20 @@ def descriptor_text(text: str, proof: PluginProof) -> str:
             array = tomlkit.array()
             array.extend(found)
             document[name] = array.multiline(True)
-    return tomlkit.dumps(document)
+    return Edit(path, text, tomlkit.dumps(document))
 
 
-def rewrite(texts: Mapping[str, str], folder: Path = PLUGINS) -> None:
-    """Write files of a ``plugins`` folder, by name; raises HarnessError where that fails."""
-    for name, text in texts.items():
+def rewrite(edits: Sequence[Edit]) -> None:
+    """Write the files; raises HarnessError where that fails."""
+    for edit in edits:
         try:
-            (folder / name).write_text(text)
+            edit.path.write_text(edit.after)
         except OSError as error:
             raise HarnessError(
-                str(folder / name),
+                str(edit.path),
                 f"cannot be written: {error.strerror or error}",
                 "run it in a clone of the project that you may write to",
             ) from error
-
-
-def difference(name: str, before: str, after: str) -> str:
-    """A unified diff of one file."""
-    left, right = (text.splitlines(keepends=True) for text in (before, after))
-    return "".join(difflib.unified_diff(left, right, f"a/{name}", f"b/{name}", n=1))
 
 
 def _resolved(role: Role, names: list[str]) -> dict[str, str]:
