@@ -78,6 +78,7 @@ class History:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
             self._database.execute("PRAGMA foreign_keys = ON")
+            self._database.execute("PRAGMA synchronous = NORMAL")  # with WAL, enough never to tear
             self._migrate()
 
     def __enter__(self) -> History:

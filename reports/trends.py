@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from harness.night import UNEXPECTED
 from harness.trend import Point, Strip, Trend
 
-WIDTH, PLOT = 560.0, 130.0
+WIDTH, PLOT = 350.0, 120.0
 LEFT, RIGHT, ABOVE, BELOW = 52.0, 12.0, 10.0, 22.0
 CELLS, CELL = 720.0, 22.0  # the width of a strip at most, and of one night at most
 HEIGHT = 14.0

@@ -54,8 +54,8 @@ def prune(
         return
     verb = "would be removed" if dry_run else "removed"
     print(
-        f"{kept.root}: {found.files} files {verb}, {_gb(found.removed)} of"
-        f" {_gb(found.removed + found.kept)}; history refers to {_gb(found.referenced)}"
+        f"{kept.root}: {found.files} files {verb}, {_bytes(found.removed)} of"
+        f" {_bytes(found.removed + found.kept)}; history refers to {_bytes(found.referenced)}"
     )
     if found.let_go:
         print(
@@ -63,10 +63,10 @@ def prune(
         )
     if found.over:
         print(
-            f"still {_gb(found.over)} over --max-size: the newest nights refer to the rest,"
+            f"still {_bytes(found.over)} over --max-size: the newest nights refer to the rest,"
             " or it was used in the last day"
         )
 
 
-def _gb(size: int) -> str:
-    return f"{size / _GB:.2f} GB"
+def _bytes(size: int) -> str:
+    return f"{size / _GB:.2f} GB" if size >= _GB else f"{size / 1e6:.1f} MB"
