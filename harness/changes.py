@@ -24,7 +24,7 @@ SECONDS = 0.5
 SPREADS = 4.0
 GPU_MARGIN = 1.05
 ENOUGH = 8  # compilations timed anew, from which on a common factor is the machine's
-_PLACE = re.compile(r'[\w./-]+\.py"?:\d+:\d+')
+_PLACE = re.compile(r'(?<![\w./-])[\w./-]+\.py"?:\d+:\d+')
 _MAD = 1.4826  # of a normal distribution, the median absolute deviation is 1/1.4826 sigma
 
 
