@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: help equivalence test browser lint bench clean
+.PHONY: help equivalence nightly test browser lint bench clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ $(VENV)/.lint: $(VENV)/.test
 equivalence: $(VENV)/.base ## run the whole corpus through both sides and write the report
 	$(BIN)/tlx-equiv run --out build/run; status=$$?; \
 	test $$status -gt 1 || $(BIN)/tlx-equiv report build/run --out build/report; exit $$status
+
+nightly: $(VENV)/.base ## run the pinned pair and the newest releases; say what changed (build/nightly)
+	$(BIN)/tlx-equiv nightly
 
 browser: ## install Chromium with apt, for the tests of the report (as root)
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq \
