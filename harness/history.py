@@ -77,9 +77,11 @@ class History:
         with self._speaking():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
-            self._database.execute("PRAGMA foreign_keys = ON")
-            self._database.execute("PRAGMA synchronous = NORMAL")  # with WAL, enough never to tear
-            self._migrate()
+        try:
+            self._prepare()
+        except BaseException:
+            self._database.close()
+            raise
 
     def __enter__(self) -> History:
         return self
@@ -106,7 +108,7 @@ class History:
         added = 0
         with self._writing():
             for night_id, evidence in other._database.execute("SELECT id, evidence FROM night"):
-                added += self._insert(other._load(night_id), evidence)
+                added += self._insert(other._load(night_id, {}), evidence)
                 if evidence:
                     self._database.execute("UPDATE night SET evidence = 1 WHERE id = ?", [night_id])
         return added
@@ -136,7 +138,8 @@ class History:
             ) WHERE rank = 1 ORDER BY started DESC LIMIT ?"""
         with self._speaking():
             found = self._database.execute(query, [*series, before, most]).fetchall()
-            return [self._load(night_id) for (night_id,) in reversed(found)]
+            known: dict[str, CaseFacts] = {}
+            return [self._load(night_id, known) for (night_id,) in reversed(found)]
 
     def references(self) -> list[Reference]:
         """What every night refers to in the store, the oldest first."""
@@ -188,22 +191,31 @@ class History:
             )
         return True
 
-    def _load(self, night_id: str) -> Night:
+    def _load(self, night_id: str, known: dict[str, CaseFacts]) -> Night:
+        """A night; facts that it shares with others, by digest, are read once."""
         (record,) = self._database.execute(
             "SELECT record FROM night WHERE id = ?", [night_id]
         ).fetchone()
-        cases = self._database.execute(
-            "SELECT f.record FROM night_facts nf JOIN facts f ON f.digest = nf.facts"
-            " WHERE nf.night = ? ORDER BY nf.place",
-            [night_id],
+        found = self._database.execute(
+            "SELECT facts FROM night_facts WHERE night = ? ORDER BY place", [night_id]
         )
+        digests = [digest for (digest,) in found]
+        for digest in digests:
+            if digest not in known:
+                (text,) = self._database.execute(
+                    "SELECT record FROM facts WHERE digest = ?", [digest]
+                ).fetchone()
+                known[digest] = msgspec.json.decode(text, type=CaseFacts)
         return msgspec.structs.replace(
             msgspec.json.decode(record, type=Night),
-            cases=tuple(msgspec.json.decode(text, type=CaseFacts) for (text,) in cases),
+            cases=tuple(known[digest] for digest in digests),
         )
 
-    def _migrate(self) -> None:
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+    def _prepare(self) -> None:
+        with self._speaking():
+            self._database.execute("PRAGMA foreign_keys = ON")
+            self._database.execute("PRAGMA synchronous = NORMAL")  # with WAL, enough never to tear
+            (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version == len(MIGRATIONS):
             return
         if version > len(MIGRATIONS):
@@ -212,7 +224,8 @@ class History:
                 f"is of version {version}, made by a later tlx-equiv",
                 "use that one, or another file with --history FILE",
             )
-        self._database.execute("PRAGMA journal_mode = WAL")
+        with self._speaking():
+            self._database.execute("PRAGMA journal_mode = WAL")
         with self._writing():
             # Another process may have made some meanwhile: look again, now that we are alone.
             (version,) = self._database.execute("PRAGMA user_version").fetchone()

@@ -83,6 +83,7 @@ def nightly(
                     channels.append(job.recorded(night.CANARY, newer, past, arguments))
                 except HarnessError as error:
                     warnings.append(f"the canary could not be run: {error.thing}: {error.cause}")
+    # The place of `tlx-equiv selfcheck`: a check that fails gives a warning and exit status 2.
     warnings += [_warning(channel) for channel in channels[1:] if _warning(channel)]
     write_night(channels, warnings, out)
     if json:

@@ -68,7 +68,7 @@ def pin(
     this = night.night_of(record, night.PINNED, judge.exit_status(record), arguments)
     with History(options.history_file(history)) as past:
         changed = changes(this, past.nights(this.series))
-    needed = _ledger_changes(record)
+    needed = ledger_changes(record)
     if json:
         options.print_json(
             {
@@ -84,7 +84,7 @@ def pin(
         for edit in edits:
             console.print(f"{edit.name} {'would change' if dry_run else 'is rewritten'}:")
             console.print(Text(edit.difference), end="")
-        for line in (*nightly.told(changed), *_told(record, needed)):
+        for line in (*nightly.told(changed), *told(record, needed)):
             console.print(line)
     raise typer.Exit(judge.exit_status(record))
 
@@ -101,7 +101,7 @@ def _edits(published: Newest, run: Run) -> list[pins.Edit]:
     return [edit for edit in found if edit.before != edit.after]
 
 
-def _ledger_changes(run: Run) -> dict[str, dict[str, dict[str, str]]]:
+def ledger_changes(run: Run) -> dict[str, dict[str, dict[str, str]]]:
     """Fingerprints that the ledger lacks: by entry (``""`` if it has none that is near), stage
     and fingerprint, the first case that shows it."""
     needed: dict[str, dict[str, dict[str, str]]] = {}
@@ -113,7 +113,7 @@ def _ledger_changes(run: Run) -> dict[str, dict[str, dict[str, str]]]:
     return needed
 
 
-def _told(run: Run, needed: dict[str, dict[str, dict[str, str]]]) -> list[Text]:
+def told(run: Run, needed: dict[str, dict[str, dict[str, str]]]) -> list[Text]:
     """The ledger's side of it, in the terminal."""
     if not needed and not run.ledger_problems:
         return [Text("the ledger holds as it is", "green")]

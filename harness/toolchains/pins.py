@@ -49,9 +49,9 @@ def newest(declaration: Declaration) -> Newest:
         names = dict.fromkeys(name for role in sharing for name in role.pins)
         found = _resolved(sharing[0], list(names))
         versions |= {name: found[name] for name in names}
-        for name in names:
-            alone[name] = _resolved(sharing[0], [name])[name]
-    return Newest(versions, {n: v for n, v in alone.items() if v != versions[n]})
+        for name in names if len(names) > 1 else ():
+            alone |= _resolved(sharing[0], [name])
+    return Newest(versions, {n: v for n, v in alone.items() if v != versions.get(n, v)})
 
 
 class Edit(msgspec.Struct, frozen=True):

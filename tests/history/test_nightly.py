@@ -11,8 +11,12 @@ import pytest
 
 from harness import toolchains
 from harness.changes import Changes
+from harness.cli import pin
+from harness.cli.app import main
+from harness.cli.ledger import differences
 from harness.errors import HarnessError
 from harness.history import History
+from harness.model import LedgerProblem, Run, Status
 from harness.toolchains import declared, newest, pins
 
 FAILS = "memory/pinned_layouts/fp16-padded-64x64@cuda:90"  # post4 lacks a name that it uses
@@ -131,6 +135,52 @@ def test_a_descriptor_says_what_the_library_registers(plugin: toolchains.Toolcha
     changed = pins.described(descriptor, other).difference.splitlines()
     assert f'-    "{proof.passes[0]}",' in changed
     assert '+built_for_triton = "9.9.9"' in changed
+
+
+def test_moving_the_pins_says_what_the_ledger_lacks(run: Run):
+    """The recorded run was judged by an empty ledger: all its differences are lacking."""
+    needed = pin.ledger_changes(run)
+    assert set(needed) == {""}
+    expected = {
+        (stage, fingerprint) for result in run.results for stage, fingerprint in differences(result)
+    }
+    assert expected == {
+        (stage, print_) for stage, prints in needed[""].items() for print_ in prints
+    }
+    told = "\n".join(line.plain for line in pin.told(run, needed))
+    assert told.startswith("The ledger would need\n  in new entries:")
+    near = msgspec.structs.replace(run.results[0].judgements[0], expectation="known")
+    near = msgspec.structs.replace(near, stage="ptx", status=Status.CHANGED)
+    result = next(r for r in run.results if "ptx" in dict(differences(r)))
+    changed = msgspec.structs.replace(result, judgements=(near,))
+    problem = LedgerProblem("old", "stale", "no case shows it")
+    other = msgspec.structs.replace(run, results=(changed,), ledger_problems=(problem,))
+    lines = [line.plain for line in pin.told(other, pin.ledger_changes(other))]
+    assert lines[1] == "  in entry known:"
+    assert lines[-1] == "  stale old: no case shows it"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("pin",), "write tlx-equiv pin --latest"),
+        (("prune",), "give --max-age DAYS"),
+        (("prune", "--max-size", "-1"), "is negative"),
+        (("nightly", "--run", "nowhere", "--history", "h.sqlite"), "no such file"),
+        (("nightly", "--history", "."), "--history FILE"),
+    ],
+)
+def test_bad_usage_is_one_clear_error(
+    tmp_path: Path, monkeypatch, capsys, arguments: tuple[str, ...], words: str
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["tlx-equiv", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    printed = capsys.readouterr().err
+    assert words in printed
+    assert printed.count("error:") == 1
 
 
 def test_pins_that_cannot_be_written_are_one_clear_error(tmp_path: Path):
