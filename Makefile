@@ -7,7 +7,7 @@ JOBS ?= auto
 TRITONS := 3.7.1 3.8.0 3.9.0
 NULL_PLUGINS := $(TRITONS:%=build/plugins/libnull-%.so)
 
-.PHONY: help equivalence plugins test browser lint notebook bench clean
+.PHONY: help equivalence nightly plugins test browser lint notebook bench clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,8 @@ plugins: ## build the null plugin with the system's C compiler (cc)
 build/plugins/libnull-%.so: plugins/null/null.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -DTRITON_VERSION='"$*"' -o $@ $<
+nightly: $(VENV)/.base ## run the pinned pair and the newest releases; say what changed (build/nightly)
+	$(BIN)/tlx-equiv nightly
 
 browser: ## install Chromium with apt, for the tests of the report (as root)
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq \

@@ -22,6 +22,7 @@ from harness.store import Store
 FILE = "run.json"
 ARTIFACTS = "store"  # beside run.json, in a run that carries its artifacts
 Done = Callable[[Case, CaseResult | HarnessError], None]
+Elsewhere = Callable[[Sequence[Case], Done], list[CaseResult]]
 
 
 def execute(
@@ -33,7 +34,7 @@ def execute(
     version: str,
     done: Done = lambda case, result: None,
     part: Part | None = None,
-    elsewhere: Callable[[Sequence[Case], Done], list[CaseResult]] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Run:
     """Evaluate ``cases`` and return the record; a void session evaluates nothing.
 

@@ -6,7 +6,8 @@ once, however many tests, threads or processes ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from functools import cached_property
 from typing import Any, TypeVar
@@ -242,10 +243,13 @@ class Session:
             explanation=explanation,
         )
 
-    def _lock(self, case: Case) -> filelock.BaseFileLock:
+    @contextlib.contextmanager
+    def _lock(self, case: Case) -> Iterator[None]:
         locks = self.store.root / "locks"
         locks.mkdir(exist_ok=True)
-        return filelock.FileLock(locks / f"{digest(case.id.encode())[:20]}.lock")
+        lock = filelock.FileLock(locks / f"{digest(case.id.encode())[:20]}.lock")
+        with self.store.shared(), lock:
+            yield
 
     def _compile(
         self, case: Case, role: str, again: bool = False, fresh: bool = False

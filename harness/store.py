@@ -5,11 +5,14 @@ compilation each, ``snapshots/<key>/`` the IR after each pass of a compilation w
 differ. Files are written under a temporary name, flushed and renamed, the manifest last; so a
 process killed at any moment leaves nothing half-written under a final name.
 Everything is verified on read: a damaged object counts as absent and is removed, and what
-refers to it is made again.
+refers to it is made again. A file's (or a snapshots folder's) modification time is when it was
+last used.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
@@ -48,19 +51,19 @@ class Store:
     def put(self, data: bytes) -> Artifact:
         """Keep ``data``; returns its hash and size (uncompressed, bytes)."""
         sha = digest(data)
-        path = self._object(sha)
-        if not path.exists():
+        path = self.object_path(sha)
+        if not _used(path):
             self._write(path, zlib.compress(data, 1))
         return Artifact(sha, len(data))
 
     def get(self, sha: str) -> bytes | None:
         """The bytes with this hash, or None if absent or damaged (then it is removed)."""
-        return _sound(self._object(sha), sha)
+        return _sound(self.object_path(sha), sha)
 
     def keep_snapshots(self, key: str, folder: Path) -> None:
         """Move in ``folder``, the IR texts of the compilation ``key``: zlib-compressed files
         named by the sha256 of what they hold."""
-        kept = self._snapshots(key)
+        kept = self.snapshots_path(key)
         with self._writing(kept):
             shutil.rmtree(kept, ignore_errors=True)
             kept.parent.mkdir(exist_ok=True)
@@ -68,19 +71,19 @@ class Store:
 
     def has_snapshots(self, key: str) -> bool:
         """Whether the IR texts of the compilation ``key`` are kept."""
-        return self._snapshots(key).is_dir()
+        return _used(self.snapshots_path(key))
 
     def snapshot(self, key: str, sha: str) -> bytes | None:
         """The IR text with this hash, of the compilation ``key``; None as for ``get``."""
-        return _sound(self._snapshots(key) / sha, sha)
+        return _sound(self.snapshots_path(key) / sha, sha)
 
     def drop_snapshots(self, key: str) -> None:
         """Remove the IR texts of the compilation ``key``, if they are kept."""
-        shutil.rmtree(self._snapshots(key), ignore_errors=True)
+        shutil.rmtree(self.snapshots_path(key), ignore_errors=True)
 
     def has(self, sha: str) -> bool:
         """Whether there are bytes under this hash; they are verified when they are read."""
-        return self._object(sha).exists()
+        return self.object_path(sha).exists()
 
     def read(self, artifact: Artifact | None) -> bytes | None:
         """The artifact's bytes, or None where there is none to read."""
@@ -88,11 +91,18 @@ class Store:
 
     def save(self, kind: str, key: str, record: msgspec.Struct) -> None:
         """Write the manifest ``key`` of a ``kind`` (``compile``, ``cross``, ...)."""
-        self._write(self._manifest(kind, key), msgspec.json.encode(record))
+        self._write(self.manifest_path(kind, key), msgspec.json.encode(record))
 
     def load(self, kind: str, key: str, record: type[_R]) -> _R | None:
         """The manifest ``key``, or None if absent or unreadable (then it is removed)."""
-        path = self._manifest(kind, key)
+        found = self.peek(kind, key, record)
+        if found is not None:
+            _used(self.manifest_path(kind, key))
+        return found
+
+    def peek(self, kind: str, key: str, record: type[_R]) -> _R | None:
+        """As ``load``, but it does not count as a use."""
+        path = self.manifest_path(kind, key)
         try:
             return msgspec.json.decode(path.read_bytes(), type=record)
         except FileNotFoundError:
@@ -113,17 +123,56 @@ class Store:
         """Every object file, in no particular order."""
         yield from (self.root / "objects").glob("??/*")
 
-    def _object(self, sha: str) -> Path:
+    def manifests(self) -> Iterator[Path]:
+        """Every manifest file, in no particular order."""
+        yield from (self.root / "manifests").glob("*/*")
+
+    def snapshot_folders(self) -> Iterator[Path]:
+        """Every folder of a compilation's IR texts, in no particular order."""
+        yield from (self.root / "snapshots").glob("*")
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """While results are made: others may do so too, but nothing is removed meanwhile."""
+        with self._locked(fcntl.LOCK_SH):
+            yield
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While files are removed: raises HarnessError at once if somebody makes results."""
+        try:
+            with self._locked(fcntl.LOCK_EX | fcntl.LOCK_NB):
+                yield
+        except BlockingIOError as error:
+            raise HarnessError(
+                f"store {self.root}", "is in use by a run", "try again when the run has ended"
+            ) from error
+
+    @contextlib.contextmanager
+    def _locked(self, how: int) -> Iterator[None]:
+        path = self.root / "in-use.lock"
+        with self._writing(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, how)
+            yield
+        finally:
+            os.close(handle)
+
+    def object_path(self, sha: str) -> Path:
+        """Where the bytes of this hash lie, if they are there."""
         if len(sha) != 64 or not _HEX.issuperset(sha):
             raise HarnessError(
                 f"artifact hash {sha!r}", "not a sha256", "delete the run and run again"
             )
         return self.root / "objects" / sha[:2] / sha[2:]
 
-    def _snapshots(self, key: str) -> Path:
+    def snapshots_path(self, key: str) -> Path:
+        """Where the IR texts of the compilation ``key`` lie, if they are there."""
         return self.root / "snapshots" / key
 
-    def _manifest(self, kind: str, key: str) -> Path:
+    def manifest_path(self, kind: str, key: str) -> Path:
+        """Where this manifest lies, if it is there."""
         return self.root / "manifests" / kind / f"{key}.json"
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -153,7 +202,19 @@ def _sound(path: Path, sha: str) -> bytes | None:
     if data is None or digest(data) != sha:
         path.unlink(missing_ok=True)
         return None
+    _used(path)
     return data
+
+
+def _used(path: Path) -> bool:
+    """Note that something is used now; False if it is not there."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return path.exists()  # in a store that may only be read nothing is noted
+    return True
 
 
 class _Writing:

@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from harness.model import Run
 from harness.store import Store
-from reports import html, markdown
+from harness.trend import Export
+from reports import html, junit, markdown
 from reports.files import Folder, export_artifacts
 from reports.view import build
 
-__all__ = ["write_report"]
+__all__ = ["Channel", "write_night", "write_report"]
 
 
-def write_report(run: Run, store: Store, out: Path) -> Path:
+class Channel(msgspec.Struct, frozen=True):
+    """One run of a nightly job; what is unexpected in it fails if it is ``gating``."""
+
+    name: str
+    run: Run
+    history: Export
+    gating: bool
+
+
+def write_report(run: Run, store: Store, out: Path, history: Export | None = None) -> Path:
     """Write ``index.html``, a page per kernel, the artifacts that differ, and ``summary.md``.
 
-    Where the run measured coverage, ``coverage.html`` too.
+    Where the run measured coverage, ``coverage.html`` too; with what ``history`` says of the
+    run, the index begins with what changed, and there is ``trends.html``.
     Returns the path of the index. Each file appears whole or not at all, the index last.
     Raises HarnessError if ``out`` cannot be written.
     """
     folder = Folder(out)
-    view = build(run)
+    view = build(run, history)
     links = export_artifacts(view, store, folder)
     for kernel in view.kernels:
         folder.write(kernel.page, html.kernel_page(view, kernel, links))
     if view.names:
         folder.write("coverage.html", html.coverage_page(view))
+    if view.trends:
+        folder.write("trends.html", html.trends_page(view, view.trends))
     folder.write("summary.md", markdown.summary(view))
     return folder.write("index.html", html.index_page(view))
+
+
+def write_night(channels: Sequence[Channel], warnings: Sequence[str], out: Path) -> None:
+    """Write what CI takes from a nightly job: ``summary.md`` (for a job summary), ``junit.xml``
+    and ``changes.json``. The first channel is the one that gates.
+
+    Raises HarnessError if ``out`` cannot be written.
+    """
+    folder = Folder(out)
+    folder.write("junit.xml", junit.junit([(c.name, c.run, c.gating) for c in channels]))
+    changes = {"channels": [c.history.changes for c in channels], "warnings": warnings}
+    folder.write("changes.json", msgspec.json.format(msgspec.json.encode(changes), indent=1))
+    views = [build(channel.run, channel.history) for channel in channels]
+    folder.write("summary.md", markdown.night(views, warnings))

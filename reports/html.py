@@ -14,6 +14,7 @@ from reports.cases import ALARMS, CaseView, KernelView
 from reports.files import Links
 from reports.hunks import diffs_of
 from reports.templating import fragment, page
+from reports.trends import TrendView
 from reports.view import RunView
 
 # A page over 2 MB is a defect. Bytes that all the cases of a kernel's page, or all the rows of
@@ -48,6 +49,7 @@ def index_page(view: RunView) -> str:
         facets=_facets(shown),
         legend=_legend(shown),
         states=[pair for pair in _STATES if any(counts[pair[0]] for _, counts in view.stages)],
+        hrefs={case.id: case.href for case in view.cases},
     )
 
 
@@ -115,6 +117,19 @@ def coverage_page(view: RunView) -> str:
         view=view,
         rows=[html for _, html in rows[: len(listed)]],
         unlisted=len(rows) - len(listed),
+    )
+
+
+def trends_page(view: RunView, trends: TrendView) -> str:
+    """How verdicts, times and sizes went from night to night."""
+    return page(
+        "trends.html.j2",
+        view=view,
+        trends=trends,
+        restless=[strip for strip in trends.strips if strip.restless],
+        calm=[strip for strip in trends.strips if not strip.restless],
+        statuses=[status.value for status in Status],
+        pages={kernel.id: kernel.page for kernel in view.kernels},
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.changes import alike, headline
 from reports.gpu import ratio_words
 from reports.highlight import visible
 from reports.tallies import Group
@@ -12,12 +13,23 @@ from reports.view import RunView
 # GitHub discards a step summary over 1 MiB whole; stay well below.
 LIMIT = 900_000
 _CELL = 300
+_CHANGES = 200
 _SPECIAL = {ord(c): f"&#{ord(c)};" for c in "&<>|`*_[]~\\#!"} | {ord("\n"): " ", ord("\r"): " "}
 
 
 def summary(view: RunView) -> str:
     """The summary, shorter than LIMIT bytes; what was left out is counted at its end."""
-    lines = list(_lines(view))
+    return _bounded([*_changed(view), *_lines(view)])
+
+
+def night(views: Sequence[RunView], warnings: Sequence[str]) -> str:
+    """The summary of a nightly job: what changed in every channel, then the first one's run."""
+    changed = [line for view in views for line in _changed(view)]
+    warned = [f"> **Warning** {_text(text)}" for text in warnings]
+    return _bounded([*changed, *("", *warned) * bool(warned), "", *_lines(views[0])])
+
+
+def _bounded(lines: Sequence[str]) -> str:
     size = 0
     for index, line in enumerate(lines):
         size += len(line.encode("utf-8", "backslashreplace")) + 1
@@ -25,6 +37,41 @@ def summary(view: RunView) -> str:
             rest = f"*{len(lines) - index:,} more lines did not fit: index.html has everything.*"
             return "\n".join([*lines[:index], "", rest, ""])
     return "\n".join([*lines, ""])
+
+
+def _changed(view: RunView) -> Iterator[str]:
+    """What changed since the last comparable night; nothing where there is no history."""
+    changes = view.changes
+    if changes is None:
+        return
+    yield f"## {_text(changes.channel)}: {_text(headline(changes))}"
+    yield ""
+    for turn in changes.toolchains:
+        yield f"- **{_text(turn.role)}**: {_text(turn.before)} → {_text(turn.after)}"
+    groups = alike(changes.changes)
+    yield from _table(
+        "What changed",
+        ("Change", "Cases", "Such as", "From what to what", "Attribution", "Again"),
+        [
+            (
+                change.kind + (" (unexpected)" if change.unexpected else ""),
+                str(len(group.cases)),
+                f"{change.case} {', '.join(change.stages)}",
+                f"{change.before} → {change.after}" if change.before else change.after,
+                change.attribution or " and ".join(change.moved) or "–",
+                "; ".join([change.command, *change.bisect]),
+            )
+            for group in groups[:_CHANGES]
+            for change in [group.change]
+        ],
+    )
+    if len(groups) > _CHANGES:
+        yield f"*{len(groups) - _CHANGES:,} more kinds in changes.json.*"
+    if changes.pending:
+        such = _text(changes.pending[0])
+        yield ""
+        yield f"{len(changes.pending):,} cases unexpected already before, such as {such}."
+    yield ""
 
 
 def _lines(view: RunView) -> Iterator[str]:

@@ -6,8 +6,10 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
+from harness.changes import Changes
 from harness.explanation import AlignedPass
 from harness.model import NameCoverage, Run, Status, ToolchainIdentity
+from harness.trend import Export
 from reports.cases import ALARMS, CaseView, KernelView, kernels_of, statuses_of
 from reports.gpu import GpuView, gpu_of
 from reports.plugins import PluginView, plugins_of
@@ -20,6 +22,7 @@ from reports.tallies import (
     ledger_met,
     stages_of,
 )
+from reports.trends import TrendView, trend_view
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +58,7 @@ class RunView:
     """A whole run. ``tone`` is ``good``, ``known`` or ``bad``; ``sentence`` is its first line.
 
     ``sides`` are the reference's and the candidate's role, each with its distributions in words.
+    ``changes`` and ``trends`` come from history, where there is one.
     """
 
     run: Run
@@ -72,6 +76,8 @@ class RunView:
     names: tuple[NameView, ...]
     gpu: GpuView
     plugins: tuple[PluginView, ...]
+    changes: Changes | None
+    trends: TrendView | None
 
     @property
     def targets(self) -> list[str]:
@@ -79,8 +85,8 @@ class RunView:
         return sorted({case.target for case in self.cases})
 
 
-def build(run: Run) -> RunView:
-    """Work out everything that the pages show."""
+def build(run: Run, history: Export | None = None) -> RunView:
+    """Work out everything that the pages show, with what history says of the run."""
     kernels = kernels_of(run)
     cases = tuple(case for kernel in kernels for case in kernel.cases)
     tone, sentence = _sentence(run, cases)
@@ -106,6 +112,8 @@ def build(run: Run) -> RunView:
         names=_names(run, cases),
         gpu=gpu,
         plugins=plugins_of(run, cases),
+        changes=history.changes if history else None,
+        trends=trend_view(history.trend, run.reference, run.candidate) if history else None,
     )
 
 

@@ -17,7 +17,10 @@ from harness.cli import (
     ledger,
     merge,
     neutrality,
+    nightly,
     parity,
+    pin,
+    prune,
     runs,
     toolchains,
 )
@@ -50,6 +53,9 @@ for command in (
     runs.report,
     doctor.doctor,
     neutrality.neutrality,
+    nightly.nightly,
+    pin.pin,
+    prune.prune,
     cases.new_kernel,
     cases.lint,
 ):

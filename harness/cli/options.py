@@ -63,6 +63,10 @@ Plugins = Annotated[
 StoreDir = Annotated[
     Path | None, typer.Option("--store", help="Where artifacts are kept [default: the cache].")
 ]
+HistoryFile = Annotated[
+    Path | None,
+    typer.Option("--history", help="The history file [default: history.sqlite in the cache]."),
+]
 RunDir = Annotated[Path, typer.Option("--run", help="The run to look at.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Lane = Annotated[
@@ -77,6 +81,11 @@ def open_store(store: Path | None) -> Store:
     """The store at ``store``, else $TLX_EQUIV_STORE, else in the cache."""
     chosen = store or os.environ.get("TLX_EQUIV_STORE")
     return Store(Path(chosen) if chosen else cache_root() / "store")
+
+
+def history_file(file: Path | None) -> Path:
+    """The history at ``file``, else the one in the cache."""
+    return file or cache_root() / "history.sqlite"
 
 
 def open_corpus(folders: Sequence[Path] | None) -> Corpus:

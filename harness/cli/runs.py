@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +16,14 @@ from rich.text import Text
 
 from harness import judge, shards
 from harness import run as engine
+from harness import trend as history
 from harness.cli import options
 from harness.cluster import Cluster
 from harness.compile import default_jobs
+from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.model import Case, CaseResult, Part, Run, Status, Verdict
+from harness.session import Session
 from harness.store import Store
 from reports import write_report
 
@@ -82,31 +86,15 @@ def run(
     kept = options.open_store(store)
     opening = options.opening(kept, lane, toolchain, fresh=fresh, sides=sides, plugins=plugin)
     with opening.session(options.open_ledger(found)) as session:
-        cluster = Cluster(scheduler, opening, session) if scheduler else None
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
+        record = execute(
+            session,
+            found,
+            chosen,
+            jobs,
+            "tlx-equiv " + " ".join(sys.argv[1:]),
+            part,
+            Cluster(scheduler, opening, session).evaluate_all if scheduler else None,
         )
-        with Progress(*columns, console=Console(stderr=True)) as progress:
-            task = progress.add_task("compiling", total=len(chosen))
-
-            def done(case: Case, result: CaseResult | HarnessError) -> None:
-                progress.update(task, advance=1, description=case.id[:60])
-
-            command = "tlx-equiv " + " ".join(sys.argv[1:])
-            record = engine.execute(
-                session,
-                found,
-                chosen,
-                jobs,
-                command,
-                version("tlx-equiv"),
-                done,
-                part=part,
-                elsewhere=cluster.evaluate_all if cluster else None,
-            )
     path = engine.save(record, out)
     if with_artifacts:
         engine.carry(record, kept, Store(out / engine.ARTIFACTS))
@@ -122,13 +110,52 @@ def run(
     raise typer.Exit(judge.exit_status(record))
 
 
+def execute(
+    session: Session,
+    corpus: Corpus,
+    cases: Sequence[Case],
+    jobs: int,
+    command: str,
+    part: Part | None = None,
+    elsewhere: engine.Elsewhere | None = None,
+) -> Run:
+    """Run ``cases`` and show on stderr how far it is; ``command`` goes into the record. For
+    ``part`` and ``elsewhere`` see ``harness.run.execute``."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("compiling", total=len(cases))
+
+        def done(case: Case, result: CaseResult | HarnessError) -> None:
+            progress.update(task, advance=1, description=case.id[:60])
+
+        return engine.execute(
+            session,
+            corpus,
+            cases,
+            jobs,
+            command,
+            version("tlx-equiv"),
+            done,
+            part=part,
+            elsewhere=elsewhere,
+        )
+
+
 def report(
     run: Annotated[Path, typer.Argument(help="The run's folder.")] = options.OUT,
     out: Annotated[Path, typer.Option(help="Where the pages go.")] = Path("build/report"),
     store: options.StoreDir = None,
 ) -> None:
-    """Write the HTML report (index.html and a page per kernel) and summary.md."""
-    index = write_report(engine.load(run), options.open_store(store), out)
+    """Write the HTML report (index.html and a page per kernel) and summary.md.
+
+    A history.json beside run.json, as `nightly` writes it, adds what changed and the trends.
+    """
+    index = write_report(engine.load(run), options.open_store(store), out, history.load(run))
     print(f"report: {index}")
 
 

@@ -10,6 +10,7 @@ from harness.toolchains.descriptor import Descriptor, find_descriptor, known_des
 from harness.toolchains.environment import Toolchain, cache_root, ensure
 from harness.toolchains.finding import Finding
 from harness.toolchains.overlay import overlaid
+from harness.toolchains.pins import Newest, newest
 from harness.toolchains.preflight import inherited, preflight
 from harness.toolchains.proof import identify, proof_findings, proof_problems, verify
 from harness.toolchains.tools import Tools, tools
@@ -20,6 +21,7 @@ __all__ = [
     "Descriptor",
     "Finding",
     "Lane",
+    "Newest",
     "Role",
     "Toolchain",
     "Tools",
@@ -31,6 +33,7 @@ __all__ = [
     "identify",
     "inherited",
     "known_descriptors",
+    "newest",
     "overlaid",
     "preflight",
     "proof_findings",

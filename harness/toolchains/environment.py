@@ -207,7 +207,15 @@ def _lock(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
 def _install(made: Path, plan: Plan, role: Role, progress: Progress) -> None:
     names = " and ".join(requirement.split()[0] for requirement in plan.requirements)
     progress(f"{role.name}: installing {names or plan.origin} (up to 1 GB, once)")
-    _uv(role, made, "venv", "--relocatable", "--python", role.python or sys.executable, str(made))
+    run_uv(
+        role,
+        made.parent,
+        "venv",
+        "--relocatable",
+        "--python",
+        role.python or sys.executable,
+        str(made),
+    )
     site_packages = _site_packages(made)
     if plan.requirements:
         requirements = made / "requirements.txt"
@@ -215,7 +223,7 @@ def _install(made: Path, plan: Plan, role: Role, progress: Progress) -> None:
         command = ["pip", "install", "--python", str(made / "bin" / "python"), "--no-deps"]
         command += ["--no-build", "--link-mode", "copy", "--compile-bytecode"]
         command += ["--require-hashes"] if plan.hashed else []
-        _uv(role, made, *command, "-r", str(requirements))
+        run_uv(role, made.parent, *command, "-r", str(requirements))
     damaged = differences([site_packages])
     if damaged:
         raise HarnessError(
@@ -229,17 +237,21 @@ def _install(made: Path, plan: Plan, role: Role, progress: Progress) -> None:
         (site_packages / f"tlx_equiv_overlay_{number}.pth").write_text(line)
 
 
-def _uv(role: Role, made: Path, *arguments: str) -> None:
-    """Run uv, away from the working directory's own uv settings."""
+def run_uv(role: Role, at: Path, *arguments: str, given: str = "") -> str:
+    """Run uv in the folder ``at``, away from the working directory's own uv settings.
+
+    ``given`` is its standard input. Returns what it printed; raises HarnessError if it fails.
+    """
     command = [uv.find_uv_bin(), "--quiet", *arguments]
     # Bytecode that is checked against the source's hash, so that no edit is ever overlooked.
     env = {**os.environ, "PYC_INVALIDATION_MODE": "CHECKED_HASH"}
     process = subprocess.run(
-        command, capture_output=True, text=True, env=env, cwd=made.parent, check=False
+        command, input=given, capture_output=True, text=True, env=env, cwd=at, check=False
     )
     if process.returncode:
         words = " ".join(process.stderr.split())
         raise HarnessError(f"toolchain {role.name}", f"uv: {words}", _way_out(words, role))
+    return process.stdout
 
 
 def _way_out(words: str, role: Role) -> str:
