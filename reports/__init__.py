@@ -7,14 +7,16 @@ from pathlib import Path
 
 import msgspec
 
+from harness.matrix import Matrix
 from harness.model import Run
 from harness.store import Store
 from harness.trend import Export
 from reports import html, junit, markdown
 from reports.files import Folder, export_artifacts
+from reports.matrix import matrix_markdown, matrix_page
 from reports.view import build
 
-__all__ = ["Channel", "write_night", "write_report"]
+__all__ = ["Channel", "write_matrix", "write_night", "write_report"]
 
 
 class Channel(msgspec.Struct, frozen=True):
@@ -59,3 +61,13 @@ def write_night(channels: Sequence[Channel], warnings: Sequence[str], out: Path)
     folder.write("changes.json", msgspec.json.format(msgspec.json.encode(changes), indent=1))
     views = [build(channel.run, channel.history) for channel in channels]
     folder.write("summary.md", markdown.night(views, warnings))
+
+
+def write_matrix(found: Matrix, out: Path) -> Path:
+    """Write the version matrix as ``matrix.html`` and ``matrix.md``; returns the page's path.
+
+    Raises HarnessError if ``out`` cannot be written.
+    """
+    folder = Folder(out)
+    folder.write("matrix.md", matrix_markdown(found))
+    return folder.write("matrix.html", matrix_page(found))

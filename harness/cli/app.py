@@ -23,6 +23,7 @@ from harness.cli import (
     prune,
     runs,
     toolchains,
+    versions,
 )
 from harness.errors import HarnessError
 
@@ -56,6 +57,8 @@ for command in (
     nightly.nightly,
     pin.pin,
     prune.prune,
+    versions.matrix,
+    versions.bisect,
     cases.new_kernel,
     cases.lint,
 ):

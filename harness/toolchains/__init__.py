@@ -7,7 +7,7 @@
 from harness.toolchains.controls import Controls, controls
 from harness.toolchains.declaration import Declaration, Lane, Role, declared
 from harness.toolchains.descriptor import Descriptor, find_descriptor, known_descriptors
-from harness.toolchains.environment import Toolchain, cache_root, ensure
+from harness.toolchains.environment import Toolchain, cache_root, ensure, evict
 from harness.toolchains.finding import Finding
 from harness.toolchains.overlay import overlaid
 from harness.toolchains.pins import Newest, newest
@@ -29,6 +29,7 @@ __all__ = [
     "controls",
     "declared",
     "ensure",
+    "evict",
     "find_descriptor",
     "identify",
     "inherited",

@@ -118,6 +118,17 @@ def ensure(
     )
 
 
+def evict(toolchain: Toolchain) -> None:
+    """Remove an environment that was made here, to be made again when it is asked for.
+
+    What it wrote is in the cache folder; one of the user's own is left alone.
+    """
+    folder = toolchain.interpreter.parent.parent
+    if folder.parent == cache_root() / "toolchains":
+        with _lock(folder, lambda: None):
+            rmtree(folder, ignore_errors=True)
+
+
 def cache_root() -> Path:
     """The folder for environments and other things that can be made again: the one that
     ``TLX_EQUIV_CACHE`` names, else ``tlx-equiv`` in the user's cache folder.

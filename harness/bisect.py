@@ -1,0 +1,61 @@
+"""Bisection over versions: where a verdict changed, in log steps, past versions without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+_T = TypeVar("_T")
+
+
+class Boundary(msgspec.Struct, Generic[_T], frozen=True):
+    """Neighbours that differ: ``before`` is the last version seen with the old verdict,
+    ``after`` the first seen with another; ``skipped`` lie between them and gave none."""
+
+    before: int
+    after: int
+    old: _T
+    new: _T
+    skipped: tuple[int, ...]
+
+
+def bisect(count: int, verdict: Callable[[int], _T | None]) -> Boundary[_T] | None:
+    """A boundary between versions ``0`` to ``count - 1``, where ``verdict`` changes for the
+    first time, or None if the first and last that have a verdict agree.
+
+    ``verdict`` gives None for a version that cannot be judged; it is asked at most once for
+    each. If the verdict changes several times, one of the changes is found.
+    """
+    known: dict[int, _T | None] = {}
+
+    def ask(at: int) -> _T | None:
+        if at not in known:
+            known[at] = verdict(at)
+        return known[at]
+
+    low = next((at for at in range(count) if ask(at) is not None), None)
+    if low is None:
+        return None
+    high = next(at for at in range(count - 1, low - 1, -1) if ask(at) is not None)
+    old = ask(low)
+    if ask(high) == old:
+        return None
+    while True:
+        middle = next((at for at in _outwards(low, high) if ask(at) is not None), None)
+        if middle is None:
+            break
+        if ask(middle) == old:
+            low = middle
+        else:
+            high = middle
+    new = ask(high)
+    assert old is not None and new is not None  # both have a verdict
+    return Boundary(low, high, old, new, tuple(range(low + 1, high)))
+
+
+def _outwards(low: int, high: int) -> Sequence[int]:
+    """The numbers between the two, from the middle outwards."""
+    middle = (low + high) // 2
+    return sorted(range(low + 1, high), key=lambda at: abs(at - middle))
