@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,8 @@ from harness import judge
 from harness import run as runs
 from harness.cli import options
 from harness.cli.runs import summary
+from harness.errors import HarnessError
+from harness.history import History
 from harness.merge import merge as merge_runs
 from harness.model import Run
 from harness.parity.merge import merge as merge_report
@@ -24,8 +27,8 @@ def merge(
     parts: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of runs (or their run.json), such as shards; and what"
-            " `tlx-equiv parity` wrote."
+            help="Folders of runs (or their run.json), such as shards; what"
+            " `tlx-equiv parity` wrote; and history files (.sqlite)."
         ),
     ],
     run: Annotated[
@@ -35,16 +38,23 @@ def merge(
         ),
     ] = options.OUT,
     corpus: options.CorpusDirs = None,
+    history: options.HistoryFile = None,
     store: options.StoreDir = None,
     json: options.Json = False,
 ) -> None:
-    """Join shards of a run, with the artifacts that they carry, and GPUs' results; judge them.
+    """Join shards of a run, with the artifacts that they carry, GPUs' results, and histories.
 
     In any order, and again without harm. Exit status as for `run`; 2 if a shard is missing.
     """
+    console = Console(stderr=json, soft_wrap=True)
+    histories = [part for part in parts if part.suffix == ".sqlite"]
+    if histories:
+        _join(histories, options.history_file(history), console)
+        parts = [part for part in parts if part not in histories]
+        if not parts:
+            return
     found = options.open_corpus(corpus)
     ledger = options.open_ledger(found)
-    console = Console(stderr=json, soft_wrap=True)
     folders = [part for part in parts if _is_run(part)]
     if folders:
         named = {str(path): runs.load(path) for path in folders}
@@ -73,6 +83,16 @@ def merge(
 
 def _is_run(path: Path) -> bool:
     return path.is_dir() or path.name == runs.FILE
+
+
+def _join(paths: Sequence[Path], target: Path, console: Console) -> None:
+    """Take the nights of other histories into this one."""
+    with History(target) as history:
+        for path in paths:
+            if not path.is_file():
+                raise HarnessError(f"history {path}", "no such file", "name one that exists")
+            with History(path) as other:
+                console.print(f"history: {history.merge(other)} nights of {path} are new here")
 
 
 def _gather(named: dict[str, Run], store: Store, console: Console) -> None:

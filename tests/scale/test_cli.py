@@ -6,11 +6,14 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
+from harness import night
 from harness import run as engine
 from harness.cli import options
 from harness.cli.app import app
 from harness.corpus import Corpus
 from harness.errors import HarnessError
+from harness.history import History
+from harness.model import Run
 from harness.opening import Opening
 from harness.session import Session
 from harness.store import Store
@@ -47,6 +50,27 @@ def test_shards_of_two_machines_become_one_run_on_a_third(
     assert "identical" in diff.stdout or "equivalent" in diff.stdout or "---" in diff.stdout
 
 
+def test_histories_join(single: Run, tmp_path: Path):
+    """Nights of two machines, in either order and again."""
+    nights = [
+        night.night_of(msgspec.structs.replace(single, started=f"2026-12-0{day}"), "pinned", 0)
+        for day in (1, 2)
+    ]
+    files = [tmp_path / f"{number}.sqlite" for number in range(2)]
+    for file, one in zip(files, nights, strict=True):
+        with History(file) as history:
+            history.record(one)
+    for order in (files, files[::-1]):
+        into = tmp_path / f"{order[0].stem}-first" / "history.sqlite"
+        for _ in range(2):
+            done = tlx("merge", *order, "--history", into)
+            assert done.exit_code == 0, done.output
+        with History(into) as history:
+            assert [found.id for found in history.nights(nights[0].series)] == [
+                one.id for one in nights
+            ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -54,6 +78,7 @@ def test_shards_of_two_machines_become_one_run_on_a_third(
         (("run", "--costs", "nowhere"), "add --shard I/N"),
         (("run", "--shard", "1/2", "--costs", "nowhere"), "no such file"),
         (("merge", "run.json"), "no such file"),
+        (("merge", "none.sqlite", "--history", "h.sqlite"), "no such file"),
     ],
 )
 def test_bad_usage_is_one_clear_error(

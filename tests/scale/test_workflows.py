@@ -78,7 +78,7 @@ def test_the_command_line_knows_what_is_typed(words: list[str]):
 
 
 def test_the_commands_are_found():
-    assert {words[0] for words in commands()} >= {"run", "merge", "bundle", "report"}
+    assert {words[0] for words in commands()} >= {"run", "merge", "bundle", "nightly"}
 
 
 def test_make_knows_the_targets():
