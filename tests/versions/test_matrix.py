@@ -90,7 +90,7 @@ def test_a_malformed_matrix_is_named(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no/such/case@cuda:90", "--over", "plugin"], "0 cases match"),
+        (["no/such/case@cuda:90", "--over", "plugin"], "matches none"),
         (["async_copy/ring_copy/fp32-3x128@cuda:90", "--over", "compiler"], "no such role"),
         (
             ["async_copy/ring_copy/fp32-3x128@cuda:90", "--over", "plugin", "--from", "0.1"],
