@@ -174,6 +174,8 @@ def _print(channels: Sequence[Channel], warnings: Sequence[str], out: Path) -> N
     for channel in channels:
         for line in told(channel.history.changes):
             console.print(line)
+    if len(channels) == 1:
+        console.print("canary: not run")
     for text in warnings:
         console.print(Text(f"WARNING {text}", "yellow"))
     console.print()

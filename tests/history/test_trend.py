@@ -14,7 +14,7 @@ from harness.errors import HarnessError
 from harness.model import Judgement, Run, Status
 from harness.night import CaseFacts, Night
 from harness.store import Store
-from reports import Channel, markdown, write_night, write_report
+from reports import Channel, html, markdown, write_night, write_report
 from reports.trends import PLOT, trend_view
 from reports.view import build
 
@@ -189,6 +189,23 @@ def test_a_job_summary_stays_below_the_limit(run: Run, nights: list[Night]):
         text = markdown.night([view, view], ["w" * 10**6] * 3)
         assert len(text.encode()) < 1 << 20
         assert "## pinned: " in text
+
+
+def test_a_page_of_very_many_restless_kernels_is_bounded(run: Run):
+    strips = [trend.Strip(status, 1, 1, status.value) for status in Status]
+    points = tuple(
+        trend.Point(
+            f"2026-01-{1 + n % 28:02}", {}, (1, 2), (1, 2), {}, {},
+            {f"family/kernel_{k}": strips[(n + k) % len(strips)] for k in range(1200)},
+        )
+        for n in range(60)
+    )  # fmt: skip
+    exported = trend.Export(Changes("pinned", "", "", 0), trend.Trend(points))
+    view = build(run, exported)
+    assert view.trends is not None
+    text = html.trends_page(view, view.trends)
+    assert len(text.encode()) < 2_000_000
+    assert "more kernels in history.json" in text
 
 
 def test_hostile_words_stay_text(run: Run, nights: list[Night], tmp_path: Path):
