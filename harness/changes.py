@@ -32,7 +32,8 @@ class Change(Record, frozen=True):
     """One thing that changed. ``kind`` is one of ``KINDS``.
 
     ``case`` is a case id or a TLX name; ``stages`` are in pipeline order; ``before`` and
-    ``after`` say what was and is, in words. ``attribution`` is the explanation's, ``moved`` the
+    ``after`` say what was and is, in words; ``born`` is where the difference that came or went
+    is born. ``attribution`` is the explanation's, ``moved`` the
     sides whose own result there is another than before, ``because`` what else changed since
     ``since``, the start of the earlier night. ``command`` shows it again; ``bisect`` finds
     the version that brought it, where a toolchain changed.
@@ -43,6 +44,7 @@ class Change(Record, frozen=True):
     after: str
     stages: tuple[str, ...] = ()
     before: str = ""
+    born: str = ""
     attribution: str = ""
     moved: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
@@ -201,7 +203,9 @@ def _change(
         kind=kind,
         case=facts.case,
         stages=stages,
-        before=before or (_words(old, stages, facts) if old is not None else ""),
+        born=_born(source, against),
+        before=before
+        or (_words(old, stages, facts, later=kind == "changed") if old is not None else ""),
         after=after or _words(facts, stages, old),
         attribution=", ".join(fresh or source.attributions[:1]),
         moved=moved,
@@ -217,9 +221,11 @@ def _change(
     )
 
 
-def _words(facts: CaseFacts, stages: Sequence[str], other: CaseFacts | None) -> str:
+def _words(
+    facts: CaseFacts, stages: Sequence[str], other: CaseFacts | None, later: bool = False
+) -> str:
     """What a case is at ``stages``: each verdict once, where need be the first fingerprint, and
-    where the difference is born, if possible a place that the ``other`` night does not have."""
+    where the difference is born, unless the ``other`` night is ``later`` and will say so."""
     found = [stage for name in stages if (stage := facts.stage(name))]
     verdicts = [_outcome(facts)] if "outcome" in stages else []
     verdicts += [stage.verdict for stage in found]
@@ -230,9 +236,16 @@ def _words(facts: CaseFacts, stages: Sequence[str], other: CaseFacts | None) -> 
     then = other.stage(differs.stage) if other is not None else None
     if then is not None and then.verdict == differs.verdict:
         text += f" ({differs.stage} {differs.fingerprint[:8]})"
-    births = [b for b in facts.births if other is None or b not in other.births]
-    births = births or list(facts.births)
-    return f"{text}; {births[0]}" if births else text
+    born = _born(facts, other)
+    told = other is not None and later and born == _born(other, facts)
+    return f"{text}; {born}" if born and not told else text
+
+
+def _born(facts: CaseFacts, other: CaseFacts | None) -> str:
+    """Where the difference of a case is born: the first place that the ``other`` night does not
+    have, else the first."""
+    fresh = [b for b in facts.births if other is None or b not in other.births]
+    return next(iter((*fresh, *facts.births)), "")
 
 
 def _outcome(facts: CaseFacts) -> str:
@@ -381,7 +394,7 @@ def _slower_on_gpu(
 
 
 class Alike(Record, frozen=True):
-    """Changes that differ only in the case or name: the first one, and all their cases."""
+    """Changes of one kind and cause: the first one, and the cases of all."""
 
     change: Change
     cases: tuple[str, ...]
@@ -391,17 +404,19 @@ def alike(found: Sequence[Change]) -> tuple[Alike, ...]:
     """``found``, what happened alike to several cases told once, in the same order."""
     groups: dict[tuple[object, ...], list[Change]] = defaultdict(list)
     for change in found:
-        named = change.kind.endswith(" name")  # where else a name is makes no difference
-        words = () if named else (change.stages, _placeless(change.before + change.after))
-        groups[change.kind, words, change.attribution, change.moved, change.unexpected].append(
-            change
-        )
+        key = (change.kind, _cause(change), change.attribution, change.moved, change.unexpected)
+        groups[key].append(change)
     return tuple(Alike(group[0], tuple(c.case for c in group)) for group in groups.values())
 
 
-def _placeless(words: str) -> str:
-    """Words without the places in source files that they name."""
-    return _PLACE.sub("", words)
+def _cause(change: Change) -> tuple[str, ...]:
+    """What makes two changes of one kind alike: the compiler's words of a failure, wherever in a
+    source file; the first stage and the pass of a difference; the side that is slower."""
+    if "outcome" in change.stages:
+        return (_PLACE.sub("", change.before + change.after),)
+    if change.kind.startswith("slower"):
+        return (change.after.partition(":")[0],)
+    return (*change.stages[:1], change.born.partition(":")[0])
 
 
 def headline(found: Changes) -> str:

@@ -211,7 +211,7 @@ def _told(group: Alike, told_already: bool) -> list[Text]:
     if len(group.cases) > 1:
         such = ", ".join(group.cases[1 : 1 + _NAMED])
         more = ", ..." if len(group.cases) > 1 + _NAMED else ""
-        lines.append(Text(f"      and {len(group.cases) - 1} more alike: {such}{more}"))
+        lines.append(Text(f"      and {len(group.cases) - 1} more of this cause: {such}{more}"))
     whose = [change.attribution, f"moved: {' and '.join(change.moved)}" if change.moved else ""]
     whose += [] if told_already else change.because
     if any(whose):

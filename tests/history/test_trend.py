@@ -137,7 +137,7 @@ def test_the_index_begins_with_what_changed_and_links_the_trends(
     assert "tlx-equiv run dots/pipelined_gemm" in section
     assert 'href="trends.html"' in text
     trends = (tmp_path / "report" / "trends.html").read_text()
-    assert trends.count('class="chart"') == 3
+    assert trends.count('class="chart fit"') == 3
     assert "1 kernel changed or unexpected" in " ".join(trends.split())
     assert 'href="kernel/dots.pipelined_gemm.html"' in trends
     assert "What changed" in (tmp_path / "report" / "summary.md").read_text()
