@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.changes import Changes, changes
+from harness.change import Changes
+from harness.changes import changes
 from harness.errors import HarnessError
 from harness.model import Status, Verdict
 from harness.night import NOT_PRODUCED, CaseFacts, Night

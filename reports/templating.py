@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from harness.changes import alike
+from harness.change import alike
 from harness.explanation import AlignedPass, Count, Crossing, Resources
 from harness.model import Case
 from reports import charts, highlight

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from harness import judge, night, trend
 from harness import run as engine
-from harness.changes import Alike, Changes, alike, headline
+from harness.change import Alike, Changes, alike, headline
 from harness.cli import options, runs
 from harness.compile import default_jobs
 from harness.corpus import Corpus

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import trend
-from harness.changes import Changes, changes
+from harness.change import Changes
+from harness.changes import changes
 from harness.errors import HarnessError
 from harness.model import Judgement, Run, Status
 from harness.night import CaseFacts, Night
