@@ -7,99 +7,13 @@ hides nothing from the next.
 
 from __future__ import annotations
 
-import re
 import shlex
-import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from harness.change import KINDS, Change, Changes, ToolchainChange
 from harness.night import UNEXPECTED, CaseFacts, Night, StageFacts
-from harness.record import Record
-
-# A case compiles slower if it takes SLOWER times, and SECONDS more than, the median of its last
-# times, and is outside their spread; and a GPU's ratio is worse if the two 99 % intervals lie
-# GPU_MARGIN apart.
-SLOWER = 1.5
-SECONDS = 0.5
-SPREADS = 4.0
-GPU_MARGIN = 1.05
-ENOUGH = 8  # compilations timed anew, from which on a common factor is the machine's
-_PLACE = re.compile(r'(?<![\w./-])[\w./-]+\.py"?:\d+:\d+')
-_MAD = 1.4826  # of a normal distribution, the median absolute deviation is 1/1.4826 sigma
-
-
-class Change(Record, frozen=True):
-    """One thing that changed. ``kind`` is one of ``KINDS``.
-
-    ``case`` is a case id or a TLX name; ``stages`` are in pipeline order; ``before`` and
-    ``after`` say what was and is, in words. ``attribution`` is the explanation's, ``moved`` the
-    sides whose own result there is another than before, ``because`` what else changed since
-    ``since``, the start of the earlier night. ``command`` shows it again; ``bisect`` finds
-    the version that brought it, where a toolchain changed.
-    """
-
-    kind: str
-    case: str
-    after: str
-    stages: tuple[str, ...] = ()
-    before: str = ""
-    attribution: str = ""
-    moved: tuple[str, ...] = ()
-    because: tuple[str, ...] = ()
-    unexpected: bool = False
-    since: str = ""
-    command: str = ""
-    bisect: tuple[str, ...] = ()
-
-
-class ToolchainChange(Record, frozen=True):
-    """A side that is another toolchain than before, in words."""
-
-    role: str
-    before: str
-    after: str
-
-
-class Changes(Record, frozen=True):
-    """All that changed in one night, the worst kind first.
-
-    ``since`` is the start of the latest earlier night, empty where there is none.
-    ``compared`` counts the cases that an earlier night has too, ``new_cases`` the others;
-    ``pending`` are the cases that were unexpected before and still are. ``void`` says why
-    the night measured nothing; ``machine`` is the common factor of all compile times.
-    """
-
-    channel: str
-    night: str
-    started: str
-    exit_status: int
-    since: str = ""
-    toolchains: tuple[ToolchainChange, ...] = ()
-    changes: tuple[Change, ...] = ()
-    compared: int = 0
-    new_cases: int = 0
-    pending: tuple[str, ...] = ()
-    void: str = ""
-    machine: float = 1.0
-
-    @property
-    def alarming(self) -> bool:
-        """Whether anything changed for the worse unexpectedly."""
-        return any(change.unexpected for change in self.changes)
-
-
-KINDS = (
-    "newly failing",
-    "new divergence",
-    "changed",
-    "new case differs",
-    "slower on the GPU",
-    "slower to compile",
-    "vanished name",
-    "new name",
-    "newly compiling",
-    "fixed",
-)
+from harness.slowness import machine_factor, slower_on_gpu, slower_to_compile
 
 
 def changes(night: Night, earlier: Sequence[Night]) -> Changes:
@@ -108,9 +22,13 @@ def changes(night: Night, earlier: Sequence[Night]) -> Changes:
     last = measured[-1] if measured else None
     before = {facts.case: (other, facts) for other in measured for facts in other.cases}
     pairs = [(facts, *before[facts.case]) for facts in night.cases if facts.case in before]
-    machine = _machine(pairs)
+    machine = machine_factor((facts, old) for facts, _, old in pairs)
     found = [change for pair in pairs for change in _of_case(night, *pair)]
-    found += _slower_to_compile(night, measured, machine)
+    found += [
+        _change("slower to compile", night, other, facts, (), old, before=usual, after=now)
+        for facts, usual, now in slower_to_compile(night, measured, machine)
+        for other, old in [before[facts.case]]
+    ]
     if last is not None and not night.void:
         found += _names(night, last)
         found += [
@@ -162,7 +80,13 @@ def _of_case(night: Night, facts: CaseFacts, other: Night, old: CaseFacts) -> It
             unexpected |= {kind} if stage.status in UNEXPECTED else set()
     for kind, stages in grouped.items():
         yield _change(kind, night, other, facts, tuple(stages), old, kind in unexpected)
-    yield from _slower_on_gpu(night, other, facts, old)
+    if slower_on_gpu(night, other, facts, old):
+        speed = facts.stage("speed")
+        unexpected_speed = speed is not None and speed.status in UNEXPECTED
+        words = [f"{f.speed.ratio:.3f} times as long" for f in (old, facts) if f.speed]
+        yield _change(
+            "slower on the GPU", night, other, facts, ("speed",), old, unexpected_speed, *words
+        )
 
 
 def _turn(now: StageFacts, then: StageFacts | None) -> str:
@@ -201,7 +125,9 @@ def _change(
         kind=kind,
         case=facts.case,
         stages=stages,
-        before=before or (_words(old, stages, facts) if old is not None else ""),
+        born=_born(source, against),
+        before=before
+        or (_words(old, stages, facts, later=kind == "changed") if old is not None else ""),
         after=after or _words(facts, stages, old),
         attribution=", ".join(fresh or source.attributions[:1]),
         moved=moved,
@@ -217,9 +143,11 @@ def _change(
     )
 
 
-def _words(facts: CaseFacts, stages: Sequence[str], other: CaseFacts | None) -> str:
+def _words(
+    facts: CaseFacts, stages: Sequence[str], other: CaseFacts | None, later: bool = False
+) -> str:
     """What a case is at ``stages``: each verdict once, where need be the first fingerprint, and
-    where the difference is born, if possible a place that the ``other`` night does not have."""
+    where the difference is born, unless the ``other`` night is ``later`` and will say so."""
     found = [stage for name in stages if (stage := facts.stage(name))]
     verdicts = [_outcome(facts)] if "outcome" in stages else []
     verdicts += [stage.verdict for stage in found]
@@ -230,9 +158,16 @@ def _words(facts: CaseFacts, stages: Sequence[str], other: CaseFacts | None) -> 
     then = other.stage(differs.stage) if other is not None else None
     if then is not None and then.verdict == differs.verdict:
         text += f" ({differs.stage} {differs.fingerprint[:8]})"
-    births = [b for b in facts.births if other is None or b not in other.births]
-    births = births or list(facts.births)
-    return f"{text}; {births[0]}" if births else text
+    born = _born(facts, other)
+    told = other is not None and later and born == _born(other, facts)
+    return f"{text}; {born}" if born and not told else text
+
+
+def _born(facts: CaseFacts, other: CaseFacts | None) -> str:
+    """Where the difference of a case is born: the first place that the ``other`` night does not
+    have, else the first."""
+    fresh = [b for b in facts.births if other is None or b not in other.births]
+    return next(iter((*fresh, *facts.births)), "")
 
 
 def _outcome(facts: CaseFacts) -> str:
@@ -301,121 +236,3 @@ def _names(night: Night, last: Night) -> Iterator[Change]:
                     since=last.started,
                     command="tlx-equiv coverage",
                 )
-
-
-# --- time -----------------------------------------------------------------------------------
-
-
-def _machine(pairs: Sequence[tuple[CaseFacts, Night, CaseFacts]]) -> float:
-    """The common factor of the compile times that were measured anew; 1 if they are too few."""
-    ratios = [
-        side.seconds / then.seconds
-        for facts, _, old in pairs
-        for role, side in facts.sides.items()
-        if (then := old.sides.get(role)) is not None
-        and _timed_anew(side.seconds, then.seconds)
-        and side.outcome == then.outcome == "OK"
-    ]
-    return max(1.0, statistics.median(ratios)) if len(ratios) >= ENOUGH else 1.0
-
-
-def _timed_anew(now: float, then: float) -> bool:
-    """Whether this is another measurement: what is not compiled again keeps its time."""
-    return then > 0 and now != then
-
-
-def _slower_to_compile(night: Night, earlier: Sequence[Night], machine: float) -> Iterator[Change]:
-    times: dict[tuple[str, str], dict[float, None]] = defaultdict(dict)
-    latest: dict[str, tuple[Night, CaseFacts]] = {}
-    for other in earlier:
-        for facts in other.cases:
-            latest[facts.case] = (other, facts)
-            for role, side in facts.sides.items():
-                if side.outcome == "OK":
-                    times[facts.case, role][side.seconds] = None
-    for facts in night.cases:
-        for role, side in facts.sides.items():
-            known = list(times.get((facts.case, role), ()))
-            if side.outcome != "OK" or not known or side.seconds in known:
-                continue
-            usual = statistics.median(known)
-            spread = _MAD * statistics.median(abs(t - usual) for t in known)
-            least = usual * machine + max(SECONDS, SPREADS * spread)
-            if side.seconds > max(least, SLOWER * machine * usual):
-                other, old = latest[facts.case]
-                yield _change(
-                    "slower to compile",
-                    night,
-                    other,
-                    facts,
-                    (),
-                    old,
-                    before=f"{role}: {usual:.2f} s (median of {len(known)})",
-                    after=f"{role}: {side.seconds:.2f} s",
-                )
-
-
-def _slower_on_gpu(
-    night: Night, other: Night, facts: CaseFacts, old: CaseFacts
-) -> Iterator[Change]:
-    now, then = facts.speed, old.speed
-    if now is None or then is None or not (now.compared and then.compared):
-        return
-    if night.device.partition(",")[0] != other.device.partition(",")[0]:
-        return
-    judged, earlier = facts.stage("speed"), old.stage("speed")
-    unexpected = judged is not None and judged.status in UNEXPECTED
-    newly = unexpected and earlier is not None and earlier.equal
-    if newly or now.low > then.high * GPU_MARGIN:
-        yield _change(
-            "slower on the GPU",
-            night,
-            other,
-            facts,
-            ("speed",),
-            old,
-            unexpected,
-            before=f"{then.ratio:.3f} times the {night.reference}'s time",
-            after=f"{now.ratio:.3f} times the {night.reference}'s time",
-        )
-
-
-class Alike(Record, frozen=True):
-    """Changes that differ only in the case or name: the first one, and all their cases."""
-
-    change: Change
-    cases: tuple[str, ...]
-
-
-def alike(found: Sequence[Change]) -> tuple[Alike, ...]:
-    """``found``, what happened alike to several cases told once, in the same order."""
-    groups: dict[tuple[object, ...], list[Change]] = defaultdict(list)
-    for change in found:
-        named = change.kind.endswith(" name")  # where else a name is makes no difference
-        words = () if named else (change.stages, _placeless(change.before + change.after))
-        groups[change.kind, words, change.attribution, change.moved, change.unexpected].append(
-            change
-        )
-    return tuple(Alike(group[0], tuple(c.case for c in group)) for group in groups.values())
-
-
-def _placeless(words: str) -> str:
-    """Words without the places in source files that they name."""
-    return _PLACE.sub("", words)
-
-
-def headline(found: Changes) -> str:
-    """One line: since when how many changes there are of each kind, or that there are none."""
-    if found.void:
-        return f"void, nothing was measured: {found.void}"
-    if not found.since:
-        return "the first night, nothing to compare with"
-    counts = Counter(change.kind for change in found.changes)
-    words = [
-        f"{counts[kind]} {kind}"
-        + ("s" if counts[kind] > 1 and kind.endswith(("divergence", "name")) else "")
-        for kind in KINDS
-        if counts[kind]
-    ]
-    text = ", ".join(words) or f"nothing changed in {found.compared} cases"
-    return f"{text} since {found.since}"

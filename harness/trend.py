@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.changes import Changes, changes
+from harness.change import Changes
+from harness.changes import changes
 from harness.errors import HarnessError
 from harness.model import Status, Verdict
 from harness.night import NOT_PRODUCED, CaseFacts, Night
@@ -72,8 +73,15 @@ def export(night: Night, earlier: Sequence[Night]) -> Export:
 
 
 def save(exported: Export, folder: Path) -> None:
-    """Write ``history.json`` into a run's folder."""
-    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(exported), indent=1))
+    """Write ``history.json`` into a run's folder; raises HarnessError where that fails."""
+    try:
+        (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(exported), indent=1))
+    except OSError as error:
+        raise HarnessError(
+            str(folder / FILE),
+            f"cannot be written: {error.strerror or error}",
+            "give a writable folder with --out DIR; the history has the night",
+        ) from error
 
 
 def load(run: Path) -> Export | None:

@@ -122,14 +122,20 @@ def coverage_page(view: RunView) -> str:
 
 def trends_page(view: RunView, trends: TrendView) -> str:
     """How verdicts, times and sizes went from night to night."""
+    pages = {kernel.id: kernel.page for kernel in view.kernels}
+    rows = [
+        (strip, fragment("strip.html.j2", strip=strip, width=trends.width, pages=pages))
+        for strip in trends.strips
+    ]
+    shown = len(_fitting(rows, ROWS_LIMIT))
     return page(
         "trends.html.j2",
         view=view,
         trends=trends,
-        restless=[strip for strip in trends.strips if strip.restless],
-        calm=[strip for strip in trends.strips if not strip.restless],
+        restless=[row for strip, row in rows[:shown] if strip.restless],
+        calm=[row for strip, row in rows[:shown] if not strip.restless],
+        unlisted=len(rows) - shown,
         statuses=[status.value for status in Status],
-        pages={kernel.id: kernel.page for kernel in view.kernels},
     )
 
 

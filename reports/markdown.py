@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.changes import alike, headline
+from harness.change import alike, headline
 from reports.gpu import ratio_words
 from reports.highlight import visible
 from reports.tallies import Group

@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from harness.changes import alike
+from harness.change import alike
 from harness.explanation import AlignedPass, Count, Crossing, Resources
 from harness.model import Case
 from reports import charts, highlight
@@ -26,7 +26,6 @@ from reports.view import distributions, side_of
 # Rows that a table of the index shows before it says how many more there are.
 NEWS_SHOWN = 40
 GROUPS_SHOWN = 60
-STRIPS_SHOWN = 400
 _HERE = Path(__file__).parent / "templates"
 
 
@@ -84,7 +83,6 @@ def _environment() -> jinja2.Environment:
         "resource_rows": _RESOURCES,
         "news_shown": NEWS_SHOWN,
         "groups_shown": GROUPS_SHOWN,
-        "strips_shown": STRIPS_SHOWN,
     }
     return environment
 

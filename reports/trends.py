@@ -1,7 +1,7 @@
 """Geometry of the trends: a strip per kernel, and lines over the nights.
 
 Plain numbers in SVG user units, as in ``charts``; ``templates/lines.svg.j2`` and
-``templates/strip.svg.j2`` draw them.
+``templates/strip.html.j2`` draw them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from harness.trend import Point, Strip, Trend
 WIDTH, PLOT = 350.0, 120.0
 LEFT, RIGHT, ABOVE, BELOW = 52.0, 12.0, 10.0, 22.0
 CELLS, CELL = 720.0, 22.0  # the width of a strip at most, and of one night at most
-HEIGHT = 14.0
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 

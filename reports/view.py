@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.changes import Changes
+from harness.change import Changes
 from harness.explanation import AlignedPass
 from harness.model import NameCoverage, Run, Status, ToolchainIdentity
 from harness.trend import Export

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from harness import judge, night, trend
 from harness import run as engine
-from harness.changes import Alike, Changes, alike, headline
+from harness.change import Alike, Changes, alike, headline
 from harness.cli import options, runs
 from harness.compile import default_jobs
 from harness.corpus import Corpus
@@ -174,6 +174,8 @@ def _print(channels: Sequence[Channel], warnings: Sequence[str], out: Path) -> N
     for channel in channels:
         for line in told(channel.history.changes):
             console.print(line)
+    if len(channels) == 1:
+        console.print("canary: not run")
     for text in warnings:
         console.print(Text(f"WARNING {text}", "yellow"))
     console.print()
@@ -209,7 +211,7 @@ def _told(group: Alike, told_already: bool) -> list[Text]:
     if len(group.cases) > 1:
         such = ", ".join(group.cases[1 : 1 + _NAMED])
         more = ", ..." if len(group.cases) > 1 + _NAMED else ""
-        lines.append(Text(f"      and {len(group.cases) - 1} more alike: {such}{more}"))
+        lines.append(Text(f"      and {len(group.cases) - 1} more of this cause: {such}{more}"))
     whose = [change.attribution, f"moved: {' and '.join(change.moved)}" if change.moved else ""]
     whose += [] if told_already else change.because
     if any(whose):

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.changes import KINDS, SECONDS, Change, alike, changes, headline
+from harness.change import KINDS, Change, alike, headline
+from harness.changes import changes
 from harness.model import SpeedOf, Status
 from harness.night import CaseFacts, Night, StageFacts
+from harness.slowness import SECONDS
 
 GEMM = "dots/pipelined_gemm"
 replace = msgspec.structs.replace

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness import toolchains
-from harness.changes import Changes
+from harness.change import Changes
 from harness.cli import pin
 from harness.cli.app import main
 from harness.cli.ledger import differences

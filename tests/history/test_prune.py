@@ -148,7 +148,7 @@ def test_nothing_that_history_refers_to_is_removed(
     kept = everything(tmp_path_factory.mktemp("prune"), days, idle)
     before, size = set(kept.store.objects()), kept.size()
     fresh = {
-        p for p in (*kept.store.objects(), *kept.store.manifests())
+        p for p in (*kept.store.objects(), *kept.store.manifests(), *kept.store.snapshot_folders())
         if NOW.timestamp() - p.stat().st_mtime <= GRACE
     }  # fmt: skip
     with kept.history:

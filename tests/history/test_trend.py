@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import trend
-from harness.changes import Changes, changes
+from harness.change import Changes
+from harness.changes import changes
 from harness.errors import HarnessError
 from harness.model import Judgement, Run, Status
 from harness.night import CaseFacts, Night
 from harness.store import Store
-from reports import Channel, markdown, write_night, write_report
+from reports import Channel, html, markdown, write_night, write_report
 from reports.trends import PLOT, trend_view
 from reports.view import build
 
@@ -137,7 +138,7 @@ def test_the_index_begins_with_what_changed_and_links_the_trends(
     assert "tlx-equiv run dots/pipelined_gemm" in section
     assert 'href="trends.html"' in text
     trends = (tmp_path / "report" / "trends.html").read_text()
-    assert trends.count('class="chart"') == 3
+    assert trends.count('class="chart fit"') == 3
     assert "1 kernel changed or unexpected" in " ".join(trends.split())
     assert 'href="kernel/dots.pipelined_gemm.html"' in trends
     assert "What changed" in (tmp_path / "report" / "summary.md").read_text()
@@ -189,6 +190,23 @@ def test_a_job_summary_stays_below_the_limit(run: Run, nights: list[Night]):
         text = markdown.night([view, view], ["w" * 10**6] * 3)
         assert len(text.encode()) < 1 << 20
         assert "## pinned: " in text
+
+
+def test_a_page_of_very_many_restless_kernels_is_bounded(run: Run):
+    strips = [trend.Strip(status, 1, 1, status.value) for status in Status]
+    points = tuple(
+        trend.Point(
+            f"2026-01-{1 + n % 28:02}", {}, (1, 2), (1, 2), {}, {},
+            {f"family/kernel_{k}": strips[(n + k) % len(strips)] for k in range(1200)},
+        )
+        for n in range(60)
+    )  # fmt: skip
+    exported = trend.Export(Changes("pinned", "", "", 0), trend.Trend(points))
+    view = build(run, exported)
+    assert view.trends is not None
+    text = html.trends_page(view, view.trends)
+    assert len(text.encode()) < 2_000_000
+    assert "more kernels in history.json" in text
 
 
 def test_hostile_words_stay_text(run: Run, nights: list[Night], tmp_path: Path):
