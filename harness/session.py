@@ -287,7 +287,7 @@ class Session:
         if known is not None:
             return known
         left, right = (self.store.read(artifact) for artifact in pair)
-        comparison = compare.compare(stage, left, right, self._disassemble, self._foreign_rules)
+        comparison = compare.compare(stage, left, right, self.disassemble, self._foreign_rules)
         self.store.save("compare", key, comparison)
         return comparison
 
@@ -334,7 +334,7 @@ class Session:
             worker = self._workers[role, case.baseline, False]
             sides.append((worker, self.identities[role].fingerprint, side))
         found = explain.explain(
-            case, sides[0], sides[1], comparisons, self.store, self._disassemble
+            case, sides[0], sides[1], comparisons, self.store, self.disassemble
         )
         self.store.save("explain", key, found)
         return found
@@ -355,7 +355,7 @@ class Session:
             for sha, text in zip(wanted, texts, strict=True):
                 self.store.save("sass", sha, self.store.put(text.encode()))
 
-    def _disassemble(self, cubin: bytes) -> str:
+    def disassemble(self, cubin: bytes) -> str:
         """The SASS of a cubin, kept in the store: several steps of one case ask for it."""
         key = digest(cubin)
         text = self.store.read(self.store.load("sass", key, Artifact))
