@@ -38,7 +38,9 @@ def _judge(sample: Sample, listing: Listing, plant: Plant, edit: Edit) -> Findin
         for i in range(edit.start, edit.end)
         for text in (listing.lines[i], listing.normal.get(i, listing.lines[i]))
     }
-    here = [hunk for hunk in found.hunks if lines.intersection((*hunk.left, *hunk.right))]
+    here = [
+        hunk for hunk in found.hunks if plant.leads or lines.intersection((*hunk.left, *hunk.right))
+    ]
     return Finding(
         group=f"artifacts: {sample.stage}",
         kind=plant.kind,

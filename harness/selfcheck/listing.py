@@ -10,6 +10,7 @@ from harness import compare
 from harness.record import Record
 
 COMMENTS = {"llir": ";", "ptx": "//", "amdgcn": ";", "sass": "//"}
+_KEY = re.compile(r' "(\w+)": ')
 
 
 class Edit(Record, frozen=True):
@@ -33,11 +34,15 @@ class Listing:
     @cached_property
     def live(self) -> list[int]:
         """The indices of the lines that are compared, in order."""
-        return sorted({line - 1 for line in self.form.origin})
+        return sorted(self.normal)
 
     @cached_property
     def normal(self) -> dict[int, str]:
-        """The normal form of each live line."""
+        """The normal form of each live line. That of JSON is made anew, a line for each key."""
+        if self.stage == "metadata":
+            of = {text.partition(" = ")[0]: text for text in self.form.lines}
+            keys = ((i, _KEY.match(line)) for i, line in enumerate(self.lines))
+            return {i: of[key[1]] for i, key in keys if key and key[1] in of}
         pairs = zip(self.form.origin, self.form.lines, strict=True)
         return {line - 1: text for line, text in pairs}
 
@@ -49,9 +54,7 @@ class Listing:
 
     def after(self, edit: Edit) -> bytes:
         """The artifact with ``edit`` made."""
-        return "\n".join(
-            [*self.lines[: edit.start], *edit.lines, *self.lines[edit.end :]]
-        ).encode()
+        return "\n".join([*self.lines[: edit.start], *edit.lines, *self.lines[edit.end :]]).encode()
 
 
 Find = Callable[[Listing], Iterator[Edit]]

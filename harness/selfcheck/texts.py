@@ -10,11 +10,13 @@ from harness.selfcheck.listing import Find, other_name, removed, repeated, repla
 
 class Plant(Record, frozen=True):
     """A kind of change: where it can be made in a text, and a regular expression for what the
-    kinds of the difference (``harness.explain``) must say."""
+    kinds of the difference (``harness.explain``) must say. ``leads``: what differs may be shown where
+    the changed line leads to (the blocks that a branch names are numbered by first use)."""
 
     kind: str
     find: Find
     says: str = ""
+    leads: bool = False
 
 
 def _more(number: str) -> str:
@@ -51,18 +53,24 @@ MLIR = (
     Plant("constant", replaced(r"arith\.constant (?:dense<)?(-?\d+)\b(?!\.)", _more), "constant"),
     Plant("constant", replaced(r"arith\.constant .*?(\d\.\d+)e[+-]", lambda n: "7.500000")),
     Plant("attribute", replaced(r"\w = (\d+) : i\d+", _more, without=_MODULE)),
-    Plant("attribute", replaced(r"= (true|false)", _first_of("true", "false").get)),
+    Plant(
+        "attribute",
+        replaced(r"= (true|false)", _first_of("true", "false").get),
+        "attribute|layout|fence",
+    ),
     Plant("attribute", replaced(r"inputPrecision = (\w+)", lambda text: "ieee_3x")),
     Plant("wait depth", replaced(r"wait.*(?:num|pendings) = (\d+)", _more), "wait depth"),
-    Plant("barrier", replaced(r"(?:init_barrier|arrive_barrier|expect) .*, (\d+)", _more)),
+    Plant(
+        "barrier", replaced(r"(?:init_barrier|arrive_barrier|expect) .*, (\d+)", _more), "barrier"
+    ),
     Plant("barrier", removed(_MLIR_BARRIER, without=rf" = |{_NOT_REGION}"), "barrier"),
     Plant("memory order", replaced(r"atomic\w* \w+, (\w+), \w+", _ORDERS.get)),
     Plant("memory scope", replaced(r"atomic\w* \w+, \w+, (\w+)", _SCOPES.get)),
     Plant("memory scope", replaced(r"fence\w* \{bCluster = (\w+)", {"false": "true"}.get)),
     Plant("layout", replaced(r"^#\w+ = .*[\[ ](\d+)[\],]", _double), "layout"),
     Plant("type", replaced(r"[x<: ](f32|f16|bf16|i32|i1|i16)\b(?!\S* =)", _TYPES.get, _MLIR_OP)),
-    Plant("shape", replaced(r"(?:tensor|memdesc)<(\d+)x", _double, _MLIR_OP)),
-    Plant("predicate", replaced(r"arith\.cmp[if] (\w+),", _PREDICATES.get)),
+    Plant("shape", replaced(r"(?:tensor|memdesc)<(\d+)x", _double, _MLIR_OP), "type|async copy"),
+    Plant("predicate", replaced(r"arith\.cmp[if] (\w+),", _PREDICATES.get), "predicate|cmpf"),
     Plant(
         "operation",
         replaced(
@@ -73,12 +81,12 @@ MLIR = (
     Plant(
         "operation",
         replaced(
-            r"(arith\.(?:addf|subf|mulf))\b", _first_of("arith.addf", "arith.subf", "arith.mulf").get
+            r"(arith\.(?:addf|subf|mulf))\b",
+            _first_of("arith.addf", "arith.subf", "arith.mulf").get,
         ),
     ),
-    Plant("register request", replaced(r"equestedRegisters = array<i32: (\d+)", _more)),
-    Plant("warps", replaced(r"num_warps\((\d+)\)", _double)),
-    Plant("warps", replaced(r'"ttg\.num-warps" = (\d+)', _double, without="ttir")),
+    Plant("register request", replaced(r"equestedRegisters = array<i32: (\d+)", _more), "register"),
+    Plant("warps", replaced(r"num_warps\((\d+)\)", _double), "warps"),
     Plant("removal", removed(_MLIR_OP, without=_NOT_REGION)),
     Plant("removal", removed(r"^ +(?:tt\.store|ttg\.async_\w+|ttng\.\w+|ttg\.local_store)\b")),
     Plant("order", swapped(_MLIR_OP, without=rf"arith\.constant|{_NOT_REGION}")),
@@ -95,10 +103,12 @@ LLVM = (
     Plant("alignment", replaced(r"align (\d+)", _double, _LLVM_OP)),
     Plant("address space", replaced(r"addrspace\((\d)\)", {"1": "3", "3": "1"}.get, _LLVM_OP)),
     Plant("wait depth", replaced(r"wait\.group[\w.]*\(i\d+ (\d+)", _more), "wait depth"),
-    Plant("wait depth", replaced(r"waitcnt\(i32 (-?\d+)", _more)),
-    Plant("wait depth", replaced(r"wait\w*_group[\w.]* (\d+)", _more)),
-    Plant("barrier", replaced(r"barrier[\w.]*\(i32 (\d+)", _more)),
-    Plant("barrier", removed(r"^ +(?:tail )?call void @llvm\.[\w.]*barrier|fence "), "barrier"),
+    Plant("wait depth", replaced(r"waitcnt\(i32 (-?\d+)", _more), "wait depth"),
+    Plant("wait depth", replaced(r"wait\w*_group[\w.]* (\d+)", _more), "wait depth"),
+    Plant("barrier", replaced(r"barrier[\w.]*\(i32 (\d+)", _more), "barrier"),
+    Plant(
+        "barrier", removed(r"^ +(?:tail )?call void @llvm\.[\w.]*barrier|fence "), "barrier|fence"
+    ),
     Plant("memory scope", replaced(r'syncscope\("(\w+)', _SCOPES.get)),
     Plant("memory scope", replaced(r'"[^"]*\.(cta|gpu|sys)\.[^"]*"', _SCOPES.get)),
     Plant(
@@ -106,15 +116,23 @@ LLVM = (
     ),
     Plant("flag", replaced(r"( (?:nsw|nuw|contract|exact|inbounds|fast|disjoint))\b", _nothing)),
     Plant("predicate", replaced(r"[if]cmp (?:\w+ )*?(\w+) (?:i\d+|float|half)", _PREDICATES.get)),
-    Plant("operation", replaced(r" = (add|sub|mul|xor) ", _first_of("add", "sub", "mul", "xor").get)),
+    Plant(
+        "operation", replaced(r" = (add|sub|mul|xor) ", _first_of("add", "sub", "mul", "xor").get)
+    ),
     Plant("operation", replaced(r" = (fadd|fsub|fmul) ", _first_of("fadd", "fsub", "fmul").get)),
     Plant("type", replaced(r"\b(float|half)\b", _first_of("float", "half").get, _LLVM_OP)),
-    Plant("branch", replaced(r"br i1 %\w+, label (%[\w.]+, label %[\w.]+)", lambda text: _turned(text))),
-    Plant("function attribute", replaced(r'="(\d+)', _more, r"^attributes #")),
-    Plant("metadata", replaced(r"\bi(?:32|1) (\d+)", _more, r"^!\d+ = ")),
+    Plant(
+        "branch",
+        replaced(r"br i1 %\w+, label (%[\w.]+, label %[\w.]+)", lambda text: _turned(text)),
+        leads=True,
+    ),
+    Plant(
+        "function attribute", replaced(r'="(\d+)', _more, r"^attributes #"), "attribute|signature"
+    ),
+    Plant("metadata", replaced(r"\bi(?:32|1) (\d+)", _more, r"^!\d+ = "), "metadata"),
     Plant("removal", removed(_LLVM_OP, without=r"^  +(?:br|ret) ")),
     Plant("removal", removed(r"^ +(?:store|(?:tail )?call void) ")),
-    Plant("order", swapped(_LLVM_OP, without=r"^  +(?:br|ret) ")),
+    Plant("order", swapped(_LLVM_OP, without=r"^  +(?:br|ret) |= phi ")),
     Plant("repetition", repeated(r"^ +(?:store|(?:tail )?call void) ")),
 )
 
@@ -134,18 +152,30 @@ PTX = (
     Plant("offset", replaced(r"\[%\w+\+(\d+)\]", _more, _PTX_OP)),
     Plant("wait depth", replaced(r"wait_group(?:\.\w+)*\s+(\d+)", _more), "wait depth"),
     Plant("barrier", replaced(r"(?:bar|barrier)\.[\w.:]*sync\w*[\w.]*\s+(\d+)", _more)),
-    Plant("barrier", removed(r"^\s+(?:@!?%\w+\s+)?(?:bar|barrier|mbarrier|fence)\.")),
+    Plant("barrier", removed(r"^\s+(?:@!?%\w+\s+)?(?:bar|barrier|mbarrier|fence)\."), "bar|fence"),
     Plant("memory scope", replaced(r"\.(?:acquire|release|relaxed|acq_rel)\.(\w+)", _SCOPES.get)),
     Plant("memory order", replaced(r"\.(acquire|release|relaxed|acq_rel)\.", _ORDERS.get)),
     Plant("predicate", replaced(r"@(%p\d+)", lambda text: f"!{text}")),
-    Plant("predicate", replaced(r"setp\.(\w+)\.", _first_of("lt", "le", "gt", "ge", "eq", "ne").get)),
-    Plant("vector width", replaced(r"\.(v2|v4)\.", _first_of("v2", "v4").get)),
-    Plant("type", replaced(r"\.(f32|f16|s32|u32|b32|b64|u64)\b", lambda t: f"{t[0]}{96 - int(t[1:])}" if t[1:] != "16" else "f32", _PTX_OP)),
-    Plant("modifier", replaced(r"(\.(?:rn|ftz|wide|lo|approx|sat|noinc|trans|volatile))\b", _nothing, _PTX_OP)),
+    Plant(
+        "predicate", replaced(r"setp\.(\w+)\.", _first_of("lt", "le", "gt", "ge", "eq", "ne").get)
+    ),
+    Plant("vector width", replaced(r"\.(v2|v4)\.", _first_of("v2", "v4").get), "vector width"),
+    Plant(
+        "type",
+        replaced(
+            r"\.(f32|f16|s32|u32|b32|b64|u64)\b",
+            lambda t: f"{t[0]}{96 - int(t[1:])}" if t[1:] != "16" else "f32",
+            _PTX_OP,
+        ),
+    ),
+    Plant(
+        "modifier",
+        replaced(r"(\.(?:rn|ftz|wide|lo|approx|sat|noinc|trans|volatile))\b", _nothing, _PTX_OP),
+    ),
     Plant("branch", other_name(r"(\$L__BB\d+_\d+)", _PTX_FUNCTION)),
     Plant("launch bound", replaced(r"\.(?:req|max)ntid (\d+)", _double), "launch bound"),
-    Plant("shared memory", replaced(r"\.shared .*\.align (\d+)", _double)),
-    Plant("target", replaced(r"\.target (sm_\d+a?)", lambda text: f"{text}f")),
+    Plant("shared memory", replaced(r"\.shared .*\.align (\d+)", _double), "shared memory"),
+    Plant("target", replaced(r"\.target (sm_\d+a?)", lambda text: f"{text}f"), "target"),
     Plant("removal", removed(_PTX_OP, without=r"bra|ret;")),
     Plant("order", swapped(_PTX_OP, without=r"bra|ret;")),
     Plant("repetition", repeated(r"^\s+(?:@!?%\w+\s+)?(?:st|red|atom|cp|bar)\.")),
@@ -156,16 +186,32 @@ _GCN_OP = r"^\s+[a-z][a-z0-9_]+(?:\s|$)"
 AMDGCN = (
     Plant("register", replaced(r"\b[vsa](\d+)\b", _more, _GCN_OP)),
     Plant("register", replaced(r"\b[vsa]\[(\d+):\d+\]", _more, _GCN_OP)),
-    Plant("constant", replaced(r", (0x[0-9a-f]+|-?\d+)\s*$", lambda n: hex(int(n, 0) + 1), _GCN_OP)),
+    Plant(
+        "constant", replaced(r", (0x[0-9a-f]+|-?\d+)\s*$", lambda n: hex(int(n, 0) + 1), _GCN_OP)
+    ),
     Plant("offset", replaced(r"offset:(\d+)", _more, _GCN_OP)),
     Plant("wait depth", replaced(r"(?:vmcnt|lgkmcnt)\((\d+)\)", _more), "wait depth"),
-    Plant("barrier", removed(r"^\s+s_barrier")),
+    Plant("barrier", removed(r"^\s+s_barrier"), "barrier"),
     Plant("memory scope", replaced(r"( (?:sc0|sc1|nt|glc))\b", _nothing, _GCN_OP)),
-    Plant("memory scope", replaced(r"(?:global|buffer|flat)_(?:load|store)\w* .*?(\s*)$", lambda text: " sc1")),
-    Plant("operation", replaced(r"\b(v_add|v_sub|s_add|s_sub)_", _first_of("v_add", "v_sub", "s_add", "s_sub").get)),
-    Plant("branch", replaced(r"s_(cbranch_\w+z)\b", lambda text: text[:-1] + "nz" if text[-2:] != "nz" else text[:-2] + "z")),
-    Plant("launch metadata", replaced(r"\.amdhsa_\w+ (\d+)", _more)),
-    Plant("launch metadata", replaced(r"^\s+(?:- )?\.\w+:\s+(\d+)\s*$", _more)),
+    Plant(
+        "memory scope",
+        replaced(r"(?:global|buffer|flat)_(?:load|store)\w* .*?(\s*)$", lambda text: " sc1"),
+    ),
+    Plant(
+        "operation",
+        replaced(
+            r"\b(v_add|v_sub|s_add|s_sub)_", _first_of("v_add", "v_sub", "s_add", "s_sub").get
+        ),
+    ),
+    Plant(
+        "branch",
+        replaced(
+            r"s_(cbranch_\w+z)\b",
+            lambda text: text[:-1] + "nz" if text[-2:] != "nz" else text[:-2] + "z",
+        ),
+    ),
+    Plant("launch metadata", replaced(r"\.amdhsa_\w+ (\d+)", _more), "launch metadata"),
+    Plant("launch metadata", replaced(r"^\s+(?:- )?\.\w+:\s+(\d+)\s*$", _more), "launch metadata"),
     Plant("target", replaced(r"amdgcn_target .*(gfx\w+)", lambda text: "gfx90a")),
     Plant("removal", removed(_GCN_OP, without=r"s_(?:branch|endpgm)")),
     Plant("order", swapped(_GCN_OP, without=r"s_c?branch|s_endpgm")),
@@ -180,16 +226,24 @@ def _digit(text: str) -> str:
 
 
 SASS = (
-    Plant("encoding", replaced(r"/\* 0x[0-9a-f]{7}([0-9a-f])", _digit)),
+    Plant("encoding", replaced(r"/\* 0x[0-9a-f]{7}([0-9a-f])", _digit), "control codes"),
     Plant("control code", replaced(r"^\s+/\* 0x0*([0-9a-f])[0-9a-f]+ \*/", _digit), "control"),
     Plant("register", replaced(r"\bR(\d+)\b", _more)),
     Plant("constant", replaced(r", (0x[0-9a-f]+)", lambda n: hex(int(n, 16) + 1))),
-    Plant("wait depth", replaced(r"DEPBAR\.LE SB\d, (0x\d+)", lambda n: hex(int(n, 16) + 1))),
+    Plant(
+        "wait depth",
+        replaced(r"DEPBAR\.LE SB\d, (0x\d+)", lambda n: hex(int(n, 16) + 1)),
+        "wait depth",
+    ),
 )
 
 METADATA = (
     Plant("launch metadata", replaced(r'^ "\w+": (\d+),?$', _more), "launch metadata"),
-    Plant("launch metadata", replaced(r": (true|false)", _first_of("true", "false").get)),
+    Plant(
+        "launch metadata",
+        replaced(r": (true|false)", _first_of("true", "false").get),
+        "launch metadata",
+    ),
     Plant("launch metadata", replaced(r'^ "\w+": "(\w+)', lambda text: text + "x")),
     Plant("launch metadata", removed(r'^ "\w+": [^\[{]*,$'), "launch metadata"),
 )
