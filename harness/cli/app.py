@@ -19,6 +19,7 @@ from harness.cli import (
     neutrality,
     parity,
     runs,
+    selfcheck,
     toolchains,
 )
 from harness.errors import HarnessError
@@ -52,6 +53,7 @@ for command in (
     neutrality.neutrality,
     cases.new_kernel,
     cases.lint,
+    selfcheck.selfcheck,
 ):
     app.command()(command)
 

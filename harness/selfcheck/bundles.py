@@ -55,7 +55,7 @@ def plant_in_bundles(samples: list[Sample], folder: Path, each: int = 6) -> Iter
 def _make(path: Path, cubins: list[Sample]) -> None:
     objects = {digest(sample.data): sample.data for sample in cubins}
     problem = Problem((1, 1, 1), {})
-    cases = {}
+    cases: dict[str, list[Side]] = {}
     for sample in cubins:
         side = Side(sample.role, digest(sample.data), LaunchMetadata("kernel", 4, 0))
         cases.setdefault(sample.case, []).append(side)

@@ -18,7 +18,7 @@ from harness import compare
 from harness.compile import Worker, compile_case, compile_key
 from harness.errors import HarnessError
 from harness.ledger import Ledger
-from harness.model import Case, ToolchainIdentity, Verdict
+from harness.model import Case, Compilation, ToolchainIdentity, Verdict
 from harness.selfcheck.table import Finding
 from harness.session import Session
 from harness.store import Store
@@ -26,7 +26,6 @@ from harness.toolchains import (
     Controls,
     Toolchain,
     controls,
-    declared,
     identify,
     proof_problems,
     verify,
@@ -34,7 +33,7 @@ from harness.toolchains import (
 
 GROUP = "toolchains"
 _MARK = b"GCC: ("  # in `.comment` of every library: the name of a compiler, read by nobody
-Edit = Callable[[Path], None]
+Edit = Callable[[Path], object]
 
 
 def plant_in_toolchains(
@@ -58,7 +57,7 @@ def _one_byte(path: Path) -> None:
     data = path.read_bytes()
     at = data.find(_MARK)
     if at < 0:  # a file without that section: behind what its headers describe
-        at, _MARKED = len(data) - 1, None
+        at = len(data) - 1
     changed = bytearray(data)
     changed[at] ^= 0x20
     path.write_bytes(changed)
@@ -256,43 +255,46 @@ def _key(case: Case, identity: ToolchainIdentity, given: Controls) -> str:
 
 # --- options --------------------------------------------------------------------------------
 
+_OPTIONS: tuple[tuple[dict[str, object], str, object, str], ...] = (
+    ({"debug": True}, "sanitize_overflow", True, "ttir"),
+    ({}, "num_warps", 8, "ttgir"),
+    ({}, "maxnreg", 64, "ttgir"),
+    ({}, "num_ctas", 2, "ttir"),
+)
+"""Options of both sides, one that only one side is given, and where that must show first."""
 
-def _unpinned(
-    toolchains: Mapping[str, Toolchain], case: Case, store: Store
-) -> Iterator[Finding]:
+
+def _unpinned(toolchains: Mapping[str, Toolchain], case: Case, store: Store) -> Iterator[Finding]:
     """An option that the two sides are not given alike."""
     plugin = toolchains["plugin"]
-    given = controls("controlled", {"plugin": plugin})
     fingerprint = identify(plugin).fingerprint
-    with Worker(plugin, given) as worker:
-        pinned = compile_case(worker, case, fingerprint, store)
-    for option, value in [*declared().lane("controlled").options.items(), ("num_warps", 4)]:
-        other = not value if isinstance(value, bool) else 8
-        changed = msgspec.structs.replace(
-            given,
-            options={**given.options, option: other},
-            described={**given.described, f"option {option}": str(other)},
-        )
-        options = {name: v for name, v in case.options.items() if name != option}
-        loose = msgspec.structs.replace(case, options=options)
-        with Worker(plugin, changed) as worker:
-            free = compile_case(worker, loose, fingerprint, store)
-        differing = [
-            stage
-            for stage in (*case.target.stages, "metadata")
-            if compare.compare(
-                stage,
-                store.read(pinned.artifacts.get(stage)),
-                store.read(free.artifacts.get(stage)),
-            ).verdict
-            is Verdict.DIFFERENT
-        ]
-        yield Finding(
-            GROUP,
-            "an unpinned option",
-            case.id,
-            f"{option} is {other} on one side only",
-            caught=bool(differing),
-            located=differing[:1] in (["ttir"], ["ttgir"], ["metadata"]),
-            answer=f"differs at {', '.join(differing) or 'no stage'}",
-        )
+    given = controls("controlled", {"plugin": plugin})
+    free = msgspec.structs.replace(given, options={})
+    with Worker(plugin, free) as worker:
+        for common, name, value, first in _OPTIONS:
+            options = {**case.options, **given.options, **common}
+            sides = [
+                compile_case(
+                    worker, msgspec.structs.replace(case, options=each), fingerprint, store
+                )
+                for each in (options, {**options, name: value})
+            ]
+            differing = [
+                stage
+                for stage in (*case.target.stages, "metadata")
+                if _verdict(stage, sides[0], sides[1], store) is Verdict.DIFFERENT
+            ]
+            yield Finding(
+                GROUP,
+                "an unpinned option",
+                case.id,
+                f"{name} is {value} on one side only",
+                caught=bool(differing),
+                located=differing[:1] == [first],
+                answer=f"differs at {', '.join(differing) or 'no stage'}",
+            )
+
+
+def _verdict(stage: str, left: Compilation, right: Compilation, store: Store) -> Verdict:
+    sides = (store.read(side.artifacts.get(stage)) for side in (left, right))
+    return compare.compare(stage, *sides).verdict

@@ -113,11 +113,12 @@ def swapped(pattern: str, without: str = "") -> Find:
         for i, j in zip(listing.live, listing.live[1:], strict=False):
             first, second = listing.code(i), listing.code(j)
             indent = [len(code) - len(code.lstrip()) for code in (first, second)]
-            if j == i + 1 and indent[0] == indent[1] and fits(first) and fits(second):
-                if listing.normal[i] != listing.normal[j]:
-                    lines = listing.lines[j], listing.lines[i]
-                    what = f"lines {i + 1} and {j + 1} swapped: {first.strip()}"
-                    yield Edit(i, j + 1, lines, what)
+            beside = j == i + 1 and indent[0] == indent[1]
+            other = listing.normal[i] != listing.normal[j]
+            if beside and other and fits(first) and fits(second):
+                lines = listing.lines[j], listing.lines[i]
+                what = f"lines {i + 1} and {j + 1} swapped: {first.strip()}"
+                yield Edit(i, j + 1, lines, what)
 
     return find
 

@@ -86,7 +86,7 @@ def changes(trace: Sequence[PassStep]) -> list[Change]:
                 planned.append(Change("add", step, occurrence, {"extra": extra}, (name,)))
         if step.name in ("triton-licm", "sccp") and index + 1 < len(trace):
             other = trace[index + 1]
-            given = {"neighbours": (other.adder,)}
+            given: dict[str, Any] = {"neighbours": (other.adder,)}
             planned.append(Change("swap", step, occurrence, given, (step.name, other.name)))
     for step in trace:
         if step.name in OPTIONS and json.loads(step.arguments)[0] != list(OPTIONS[step.name]):

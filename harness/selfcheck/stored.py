@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-
 from harness.model import Compilation
 from harness.selfcheck.table import Finding
 from harness.store import Store, digest

@@ -86,18 +86,3 @@ def total(some: Sequence[Row], name: str) -> Row:
         sum(row.located for row in some),
         sum(flagged) if flagged else None,
     )
-
-
-def markdown(some: Sequence[Row]) -> str:
-    """The rows as Markdown, a table for each group, the totals first."""
-    groups = dict.fromkeys(row.group for row in some)
-    sums = [total([row for row in some if row.group == group], group) for group in groups]
-    parts = ["## Totals\n", _table([*sums, total(some, "**all**")])]
-    for group in groups:
-        parts += [f"## {group.capitalize()}\n", _table([r for r in some if r.group == group])]
-    return "\n".join(parts)
-
-
-def _table(some: Iterable[Row]) -> str:
-    lines = [HEAD, ("---", *["---:"] * (len(HEAD) - 1)), *map(cells, some)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from harness.record import Record
 from harness.selfcheck.listing import Find, other_name, removed, repeated, replaced, swapped
 
 
 class Plant(Record, frozen=True):
     """A kind of change: where it can be made in a text, and a regular expression for what the
-    kinds of the difference (``harness.explain``) must say. ``leads``: what differs may be shown where
-    the changed line leads to (the blocks that a branch names are numbered by first use)."""
+    kinds of the difference (``harness.explain``) must say. ``leads``: what differs may be shown
+    where the changed line leads to (blocks are numbered by first use)."""
 
     kind: str
     find: Find

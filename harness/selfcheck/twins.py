@@ -15,19 +15,19 @@ Compile = Callable[[Case], Compilation]
 
 
 def compare_twins(
-    first: Toolchain,
-    second: Toolchain,
+    twins: tuple[Toolchain, Toolchain],
     cases: Sequence[Case],
     stores: tuple[Store, Store],
-    controls: Controls,
+    controls: tuple[Controls, Controls],
     jobs: int,
 ) -> Iterator[Finding]:
     """Compile ``cases`` with both, and hold everything that a compilation gives against its twin.
 
     The two have one fingerprint, so each needs a store of its own: in a common one the second
-    compilation would be the first one, read again.
+    compilation would be the first one, read again. Each has the ``controls`` of its own kind too.
     """
-    prints = [identify(toolchain).fingerprint for toolchain in (first, second)]
+    first, second = twins
+    prints = [identify(toolchain).fingerprint for toolchain in twins]
     yield Finding(
         group="self against self",
         kind=f"{first.role}: fingerprint",
@@ -39,8 +39,8 @@ def compare_twins(
         flagged=prints[0] != prints[1],
     )
     workers = [
-        [Worker(toolchain, controls, plain=plain) for plain in (False, True)]
-        for toolchain in (first, second)
+        [Worker(toolchain, given, plain=plain) for plain in (False, True)]
+        for toolchain, given in zip(twins, controls, strict=True)
     ]
 
     def both(case: Case) -> tuple[Compilation, Compilation]:
