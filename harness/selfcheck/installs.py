@@ -259,7 +259,7 @@ _OPTIONS: tuple[tuple[dict[str, object], str, object, str], ...] = (
     ({"debug": True}, "sanitize_overflow", True, "ttir"),
     ({}, "num_warps", 8, "ttgir"),
     ({}, "maxnreg", 64, "ttgir"),
-    ({}, "num_ctas", 2, "ttir"),
+    ({}, "num_ctas", 2, "ttgir"),
 )
 """Options of both sides, one that only one side is given, and where that must show first."""
 
@@ -296,5 +296,5 @@ def _unpinned(toolchains: Mapping[str, Toolchain], case: Case, store: Store) -> 
 
 
 def _verdict(stage: str, left: Compilation, right: Compilation, store: Store) -> Verdict:
-    sides = (store.read(side.artifacts.get(stage)) for side in (left, right))
-    return compare.compare(stage, *sides).verdict
+    old, new = (store.read(side.artifacts.get(stage)) for side in (left, right))
+    return compare.compare(stage, old, new).verdict

@@ -30,8 +30,7 @@ from harness.selfcheck import (
 from harness.selfcheck.material import Sample
 from harness.selfcheck.table import Finding
 from harness.session import Session
-from harness.store import Store
-from harness.toolchains import Toolchain, cache_root, controls, ensure
+from harness.toolchains import cache_root, ensure
 
 ROLES = ("fork", "plugin", "upstream")
 TWINS = (
@@ -75,7 +74,10 @@ class Suite:
     def toolchains(self) -> Iterator[Finding]:
         """Plantings in toolchains."""
         return installs.plant_in_toolchains(
-            self._first, self._second["plugin"], self._case(_PROBE), self._made("probes")
+            {role: ensure(role) for role in ROLES},
+            ensure("plugin", cache=self._made("cache")),
+            self._case(_PROBE),
+            self._made("probes"),
         )
 
     def evidence(self) -> Iterator[Finding]:
@@ -92,18 +94,8 @@ class Suite:
 
     def twins(self, cases: Sequence[Case]) -> Iterator[Finding]:
         """Each toolchain against a second one, on ``cases``."""
-        given = [
-            controls("controlled", {role: made[role] for role in ("fork", "plugin")})
-            for made in (self._first, self._second)
-        ]
         for role in ROLES:
-            yield from twins.compare_twins(
-                (self._first[role], self._second[role]),
-                cases,
-                (self.session.store, Store(self._made("twins") / role)),
-                (given[0], given[1]),
-                self.jobs,
-            )
+            yield from twins.compare_twins(role, cases, self._made("twins"), self.jobs)
 
     def sample(self) -> list[Case]:
         """The cases of the twins, unless all are asked for."""
@@ -114,14 +106,6 @@ class Suite:
         return list(
             material.gather(self.session, [self._case(pattern) for pattern in material.CASES])
         )
-
-    @cached_property
-    def _first(self) -> dict[str, Toolchain]:
-        return {role: ensure(role) for role in ROLES}
-
-    @cached_property
-    def _second(self) -> dict[str, Toolchain]:
-        return {role: ensure(role, cache=self._made("cache")) for role in ROLES}
 
     def _case(self, pattern: str) -> Case:
         found = self.corpus.select([pattern])

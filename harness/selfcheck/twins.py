@@ -1,65 +1,74 @@
-"""Each toolchain against a second one, made from the same pins: everything must be identical."""
+"""Each toolchain against itself, made a second time from the same pins: all must be identical.
+
+The two environments stand at the same place, one after the other: line information names the
+files of a toolchain, so at another place it is other line information.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from harness.compile import Worker, compile_case
 from harness.model import Case, Compilation
 from harness.selfcheck.table import Finding
 from harness.store import Store
-from harness.toolchains import Controls, Toolchain, identify
+from harness.toolchains import controls, ensure, identify
 
-Compile = Callable[[Case], Compilation]
+GROUP = "self against self"
 
 
 def compare_twins(
-    twins: tuple[Toolchain, Toolchain],
-    cases: Sequence[Case],
-    stores: tuple[Store, Store],
-    controls: tuple[Controls, Controls],
-    jobs: int,
+    role: str, cases: Sequence[Case], folder: Path, jobs: int, lane: str = "controlled"
 ) -> Iterator[Finding]:
-    """Compile ``cases`` with both, and hold everything that a compilation gives against its twin.
+    """Make ``role`` twice in ``folder``, compile ``cases`` with each, and hold everything that a
+    compilation gives against its twin.
 
-    The two have one fingerprint, so each needs a store of its own: in a common one the second
-    compilation would be the first one, read again. Each has the ``controls`` of its own kind too.
+    Both have one fingerprint, so each gets a store of its own: in a common one the second
+    compilation would be the first one, read again.
     """
-    first, second = twins
-    prints = [identify(toolchain).fingerprint for toolchain in twins]
-    yield Finding(
-        group="self against self",
-        kind=f"{first.role}: fingerprint",
-        subject=first.role,
-        what=f"{first.interpreter} and {second.interpreter}",
-        caught=prints[0] == prints[1],
-        located=first.interpreter != second.interpreter,
-        benign=True,
-        flagged=prints[0] != prints[1],
-    )
-    workers = [
-        [Worker(toolchain, given, plain=plain) for plain in (False, True)]
-        for toolchain, given in zip(twins, controls, strict=True)
-    ]
-
-    def both(case: Case) -> tuple[Compilation, Compilation]:
-        left, right = (
-            compile_case(pair[case.baseline], case, fingerprint, store)
-            for pair, fingerprint, store in zip(workers, prints, stores, strict=True)
+    prints, made = [], []
+    for number in range(2):
+        fingerprint, compilations = _compile(
+            role, cases, folder / "cache", Store(folder / f"store{number}"), jobs, lane
         )
-        return left, right
+        prints.append(fingerprint)
+        made.append(compilations)
+    same = prints[0] == prints[1]
+    yield _finding(f"{role}: fingerprint", role, [] if same else ["fingerprint"])
+    for case, left, right in zip(cases, *made, strict=True):
+        how = "compiled" if left.failure is None else "refused alike"
+        yield _finding(f"{role}: {how}", case.id, _differing(left, right))
+    shutil.rmtree(folder)
 
-    try:
-        with ThreadPoolExecutor(jobs) as pool:
-            for case, pair in zip(cases, pool.map(both, cases), strict=True):
-                yield _judge(first.role, case, *pair)
-    finally:
-        for worker in (worker for pair in workers for worker in pair):
-            worker.close()
+
+def _compile(
+    role: str, cases: Sequence[Case], cache: Path, store: Store, jobs: int, lane: str
+) -> tuple[str, list[Compilation]]:
+    """The fingerprint of a new environment, and ``cases`` compiled by it."""
+    shutil.rmtree(cache, ignore_errors=True)
+    toolchain = ensure(role, cache=cache)
+    fingerprint = identify(toolchain).fingerprint
+    given = controls(lane, {role: toolchain})
+    with (
+        Worker(toolchain, given) as usual,
+        Worker(toolchain, given, plain=True) as plain,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+
+        def compiled(case: Case) -> Compilation:
+            worker = plain if case.baseline else usual
+            compilation = compile_case(worker, case, fingerprint, store)
+            store.drop_snapshots(compilation.key)
+            return compilation
+
+        return fingerprint, list(pool.map(compiled, cases))
 
 
-def _judge(role: str, case: Case, left: Compilation, right: Compilation) -> Finding:
+def _differing(left: Compilation, right: Compilation) -> list[str]:
+    """What of two compilations differs, to the last byte (of what was printed: not compared)."""
     differing = [
         stage
         for stage in sorted({*left.artifacts, *right.artifacts} - {"stderr"})
@@ -70,17 +79,7 @@ def _judge(role: str, case: Case, left: Compilation, right: Compilation) -> Find
         differing.append("trace")
     if _how(left) != _how(right):
         differing.append("outcome")
-    return Finding(
-        group="self against self",
-        kind=f"{role}: {'compiled' if left.failure is None else 'refused alike'}",
-        subject=case.id,
-        what="compiled by two environments",
-        caught=True,
-        located=True,
-        benign=True,
-        flagged=bool(differing),
-        answer=", ".join(differing) or "identical",
-    )
+    return differing
 
 
 def _how(side: Compilation) -> tuple[object, ...]:
@@ -88,3 +87,17 @@ def _how(side: Compilation) -> tuple[object, ...]:
     if failure is None:
         return (side.outcome,)
     return side.outcome, failure.phase, failure.pass_name, failure.exception, failure.signal
+
+
+def _finding(kind: str, subject: str, differing: list[str]) -> Finding:
+    return Finding(
+        GROUP,
+        kind,
+        subject,
+        "made twice",
+        caught=True,
+        located=True,
+        benign=True,
+        flagged=bool(differing),
+        answer=f"differs: {', '.join(differing)}" if differing else "identical",
+    )
