@@ -333,9 +333,7 @@ class Session:
                 side = self._compile(case, role, fresh=True)
             worker = self._workers[role, case.baseline, False]
             sides.append((worker, self.identities[role].fingerprint, side))
-        found = explain.explain(
-            case, sides[0], sides[1], comparisons, self.store, self.disassemble
-        )
+        found = explain.explain(case, sides[0], sides[1], comparisons, self.store, self.disassemble)
         self.store.save("explain", key, found)
         return found
 

@@ -16,8 +16,9 @@ target, in pipelines, toolchains and stored evidence. *Caught*: judged different
 or made again). *Located*: shown at its place, and called what it is. Benign changes must be seen
 in the bytes (*caught*), be put down to the rule that names them (*located*), and must not be
 judged different (*wrongly flagged*). "Self against self" compiles with two environments that were
-made from the same pins, one after the other at the same place; every artifact and the IR after
-every pass must be identical to the last byte.
+made from the same pins, one after the other at the same place (line information holds the paths
+and dates of a toolchain's own files); every artifact and the IR after every pass must be identical
+to the last byte.
 
 One thing is not planted, for it is known not to be told apart: at `ttir`, the numbers of warps
 and threads per warp that the module carries, which one side records earlier than the other. They

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from harness import planting
 from harness.compile import Worker, compile_case
 from harness.ledger import Ledger
@@ -24,7 +22,14 @@ from harness.record import Record
 from harness.selfcheck.table import Finding
 from harness.session import Session
 from harness.store import Store
-from harness.toolchains import Controls, Toolchain, controls, identify
+from harness.toolchains import (
+    Controls,
+    Toolchain,
+    controls,
+    find_descriptor,
+    identify,
+    overlaid,
+)
 
 KERNELS = (
     "async_copy/ring_copy/fp32-3x128@cuda:90",
@@ -135,7 +140,7 @@ def _compiled(plugin: Toolchain, given: Controls, case: Case, store: Store) -> C
 def _evaluate(
     plugin: Toolchain, given: Controls, store: Store, case: Case, hook: Path
 ) -> CaseResult:
-    planted = msgspec.structs.replace(plugin, role="planted", hooks=(hook,))
+    planted = overlaid(plugin, [find_descriptor(str(hook))])
     ledger = Ledger((), datetime.date.today())
     with Session(plugin, planted, store, ledger, "controlled", given) as session:
         return session.evaluate(case)
