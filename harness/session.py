@@ -251,6 +251,8 @@ class Session:
         self, case: Case, role: str, again: bool = False, fresh: bool = False
     ) -> Compilation:
         fingerprint = self.identities[role].fingerprint
+        if role.endswith(AGAIN):  # of one key with the reference it would be read, not compiled
+            fingerprint += AGAIN
         return compile_case(
             self._workers[role, case.baseline, again],
             case,

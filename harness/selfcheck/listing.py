@@ -8,6 +8,7 @@ from functools import cached_property
 
 from harness import compare
 from harness.record import Record
+from harness.selfcheck.live import live
 
 COMMENTS = {"llir": ";", "ptx": "//", "amdgcn": ";", "sass": "//"}
 _KEY = re.compile(r' "(\w+)": ')
@@ -23,28 +24,32 @@ class Edit(Record, frozen=True):
 
 
 class Listing:
-    """The lines of an artifact. ``live`` are those that the comparison keeps: all others are
-    comments, debug information and the like, where a planted change is benign."""
+    """The lines of an artifact. ``live`` are the indices of those in which a planted change is
+    not benign (see ``harness.selfcheck.live``)."""
 
     def __init__(self, stage: str, data: bytes) -> None:
         self.stage = stage
         self.lines = data.decode().split("\n")
+        self.live = live(stage, self.lines)
         self.form = compare.normalise(stage, data)
 
     @cached_property
-    def live(self) -> list[int]:
-        """The indices of the lines that are compared, in order."""
-        return sorted(self.normal)
-
-    @cached_property
     def normal(self) -> dict[int, str]:
-        """The normal form of each live line. That of JSON is made anew, a line for each key."""
+        """The normal forms of lines. That of JSON is made anew, a line for each key; that of SASS
+        has both lines of an instruction as one."""
         if self.stage == "metadata":
             of = {text.partition(" = ")[0]: text for text in self.form.lines}
-            keys = ((i, _KEY.match(line)) for i, line in enumerate(self.lines))
-            return {i: of[key[1]] for i, key in keys if key and key[1] in of}
+            found, key = {}, ""
+            for i, line in enumerate(self.lines):
+                match = _KEY.match(line)
+                key = match[1] if match else key
+                found[i] = of.get(key, line)
+            return found
         pairs = zip(self.form.origin, self.form.lines, strict=True)
-        return {line - 1: text for line, text in pairs}
+        found = {line - 1: text for line, text in pairs}
+        if self.stage == "sass":
+            found |= {i: found[i - 1] for i in self.live if i not in found and i - 1 in found}
+        return found
 
     def code(self, index: int) -> str:
         """A line without its comment."""
@@ -114,7 +119,7 @@ def swapped(pattern: str, without: str = "") -> Find:
             first, second = listing.code(i), listing.code(j)
             indent = [len(code) - len(code.lstrip()) for code in (first, second)]
             beside = j == i + 1 and indent[0] == indent[1]
-            other = listing.normal[i] != listing.normal[j]
+            other = listing.normal.get(i, first) != listing.normal.get(j, second)
             if beside and other and fits(first) and fits(second):
                 lines = listing.lines[j], listing.lines[i]
                 what = f"lines {i + 1} and {j + 1} swapped: {first.strip()}"
@@ -147,11 +152,11 @@ def other_name(name: str, functions: str) -> Find:
 
     def find(listing: Listing) -> Iterator[Edit]:
         names: dict[str, list[str]] = {}
-        live = set(listing.live)
+        alive = set(listing.live)
         for i, line in enumerate(listing.lines):
             if start.search(line):
                 names = {}
-            if i not in live or line.lstrip().startswith((".reg", "//")):
+            if i not in alive or line.lstrip().startswith((".reg", "//")):
                 continue
             code = listing.code(i)
             for match in place.finditer(code):

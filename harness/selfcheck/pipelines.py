@@ -112,16 +112,21 @@ def _acting(trace: Sequence[PassStep]) -> list[tuple[int, int]]:
 
 
 def plant_pipelines(
-    plugin: Toolchain, cases: Sequence[Case], store: Store, hooks: Path
+    plugin: Toolchain,
+    cases: Sequence[Case],
+    store: Store,
+    hooks: Path,
+    most: int | None = None,
 ) -> Iterator[Finding]:
-    """Plant every change that the pipelines of ``cases`` allow; hooks are written to ``hooks``.
+    """Plant every change that the pipelines of ``cases`` allow, or the last ``most`` of each kind
+    in each; hooks are written to ``hooks``.
 
     A change that comes to the same code on the GPU leaves nothing to find, and gives no finding.
     """
     given = controls("controlled", {plugin.role: plugin})
     for case in cases:
         trace = _compiled(plugin, given, case, store).trace
-        for number, change in enumerate(changes(trace)):
+        for number, change in enumerate(_some(changes(trace), most)):
             hook = hooks / f"{case.function}-{number}.py"
             planting.write(
                 hook, change.kind, change.step.adder, change.occurrence, **change.arguments
@@ -130,6 +135,16 @@ def plant_pipelines(
             same = all(comparison.verdict in _EQUAL for comparison in result.comparisons)
             if not (same and result.outcome == "OK"):
                 yield _judge(case, change, result)
+
+
+def _some(planned: list[Change], most: int | None) -> list[Change]:
+    """The last ``most`` of each kind, all if None."""
+    kinds = dict.fromkeys(change.kind for change in planned)
+    return [
+        change
+        for kind in kinds
+        for change in [each for each in planned if each.kind == kind][-(most or 0) :]
+    ]
 
 
 def _compiled(plugin: Toolchain, given: Controls, case: Case, store: Store) -> Compilation:
