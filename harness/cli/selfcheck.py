@@ -77,13 +77,23 @@ def selfcheck(
                 progress.update(task, description=name, total=1, completed=1)
         identities = session.identities
     if out is not None:
-        out.write_text(document.write(rows(found), identities))
+        _save(out, document.write(rows(found), identities))
     missed = misses(found)
     if json:
         options.print_json({"rows": rows(found), "missed": missed})
     else:
         _show(found, missed)
     raise typer.Exit(1 if missed else 0)
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as error:
+        raise HarnessError(
+            str(path), f"cannot be written: {error.strerror or error}", "give another --out"
+        ) from error
 
 
 def _show(found: list[Finding], missed: list[Finding]) -> None:
