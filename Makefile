@@ -7,7 +7,7 @@ JOBS ?= auto
 TRITONS := 3.7.1 3.8.0 3.9.0
 NULL_PLUGINS := $(TRITONS:%=build/plugins/libnull-%.so)
 
-.PHONY: help equivalence nightly plugins test browser lint notebook bench clean
+.PHONY: help equivalence nightly plugins test browser lint notebook bench selfcheck clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ lint: $(VENV)/.lint ## ruff, strict types, import contract, workflows
 
 notebook: $(VENV)/.test ## run docs/two_sides.py and write it as docs/two-sides.ipynb
 	$(BIN)/python tests/docs/made.py
+
+selfcheck: $(VENV)/.base ## plant differences everywhere; all must be caught (writes docs/selfcheck.md)
+	$(BIN)/tlx-equiv selfcheck --self --out docs/selfcheck.md
 
 bench: $(VENV)/.base ## measure the harness against bare triton.compile
 	$(BIN)/python -m harness.bench

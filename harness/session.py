@@ -255,6 +255,8 @@ class Session:
         self, case: Case, role: str, again: bool = False, fresh: bool = False
     ) -> Compilation:
         fingerprint = self.identities[role].fingerprint
+        if role.endswith(AGAIN):  # of one key with the reference it would be read, not compiled
+            fingerprint += AGAIN
         return compile_case(
             self._workers[role, case.baseline, again],
             case,
@@ -291,7 +293,7 @@ class Session:
         if known is not None:
             return known
         left, right = (self.store.read(artifact) for artifact in pair)
-        comparison = compare.compare(stage, left, right, self._disassemble, self._foreign_rules)
+        comparison = compare.compare(stage, left, right, self.disassemble, self._foreign_rules)
         self.store.save("compare", key, comparison)
         return comparison
 
@@ -337,9 +339,7 @@ class Session:
                 side = self._compile(case, role, fresh=True)
             worker = self._workers[role, case.baseline, False]
             sides.append((worker, self.identities[role].fingerprint, side))
-        found = explain.explain(
-            case, sides[0], sides[1], comparisons, self.store, self._disassemble
-        )
+        found = explain.explain(case, sides[0], sides[1], comparisons, self.store, self.disassemble)
         self.store.save("explain", key, found)
         return found
 
@@ -359,7 +359,7 @@ class Session:
             for sha, text in zip(wanted, texts, strict=True):
                 self.store.save("sass", sha, self.store.put(text.encode()))
 
-    def _disassemble(self, cubin: bytes) -> str:
+    def disassemble(self, cubin: bytes) -> str:
         """The SASS of a cubin, kept in the store: several steps of one case ask for it."""
         key = digest(cubin)
         text = self.store.read(self.store.load("sass", key, Artifact))

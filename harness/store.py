@@ -90,11 +90,12 @@ class Store:
         return None if artifact is None else self.get(artifact.sha256)
 
     def save(self, kind: str, key: str, record: msgspec.Struct) -> None:
-        """Write the manifest ``key`` of a ``kind`` (``compile``, ``cross``, ...)."""
-        self._write(self.manifest_path(kind, key), msgspec.json.encode(record))
+        """Write the manifest ``key`` of a ``kind`` (``compile``, ``cross``, ...), sealed."""
+        data = msgspec.json.encode(record)
+        self._write(self.manifest_path(kind, key), data + b"\n" + _seal(kind, key, data))
 
     def load(self, kind: str, key: str, record: type[_R]) -> _R | None:
-        """The manifest ``key``, or None if absent or unreadable (then it is removed)."""
+        """The manifest ``key``, or None if absent, altered or unreadable (then it is removed)."""
         found = self.peek(kind, key, record)
         if found is not None:
             _used(self.manifest_path(kind, key))
@@ -104,12 +105,15 @@ class Store:
         """As ``load``, but it does not count as a use."""
         path = self.manifest_path(kind, key)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=record)
+            data, _, seal = path.read_bytes().rpartition(b"\n")
+            if seal == _seal(kind, key, data):
+                return msgspec.json.decode(data, type=record)
         except FileNotFoundError:
             return None
         except (msgspec.DecodeError, msgspec.ValidationError):
-            path.unlink(missing_ok=True)
-            return None
+            pass  # a record of an earlier version
+        path.unlink(missing_ok=True)
+        return None
 
     def load_compilation(self, key: str) -> Compilation | None:
         """A stored compilation, only if every artifact it names is present and sound."""
@@ -189,6 +193,12 @@ class Store:
 
     def _writing(self, path: Path) -> _Writing:
         return _Writing(path, self.root)
+
+
+def _seal(kind: str, key: str, data: bytes) -> bytes:
+    """What stands below a manifest: a hash over its contents and its name, so that neither can
+    be another's."""
+    return digest(f"{kind} {key} ".encode() + data).encode()
 
 
 def _sound(path: Path, sha: str) -> bytes | None:

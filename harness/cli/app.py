@@ -22,6 +22,7 @@ from harness.cli import (
     pin,
     prune,
     runs,
+    selfcheck,
     toolchains,
     versions,
 )
@@ -61,6 +62,7 @@ for command in (
     versions.bisect,
     cases.new_kernel,
     cases.lint,
+    selfcheck.selfcheck,
 ):
     app.command()(command)
 

@@ -74,6 +74,7 @@ _NAMED = (
         "launch bound",
     ),
     (re.compile(r"(\.reg) "), "virtual registers declared"),
+    (re.compile(r"(?:\.\w+ )*(\.shared) "), "shared memory declared"),
     (re.compile(r"(!\w+'?) = "), "metadata"),
     (re.compile(r"(i\d+) -?\d+, label "), "cases of a switch"),
     (re.compile(r"(\.(?:version|target|headerflags|amdgcn_target))\b"), "target or version"),

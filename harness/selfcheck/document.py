@@ -1,0 +1,45 @@
+"""``docs/selfcheck.md``: the published table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from harness.model import ToolchainIdentity
+from harness.selfcheck.table import HEAD, Row, cells, total
+
+_ABOUT = """# The checker, checked
+
+Written by `make selfcheck` (`tlx-equiv selfcheck --self --out docs/selfcheck.md`); do not edit.
+
+Differences are planted, from a seed, in real artifacts of a fixed sample of the corpus on every
+target, in pipelines, toolchains and stored evidence. *Caught*: judged different (void, refused,
+or made again). *Located*: shown at its place, and called what it is. Benign changes must be seen
+in the bytes (*caught*), be put down to the rule that names them (*located*), and must not be
+judged different (*wrongly flagged*). "Self against self" compiles with two environments that were
+made from the same pins, one after the other at the same place (line information holds the paths
+and dates of a toolchain's own files); every artifact and the IR after every pass must be identical
+to the last byte.
+
+One thing is not planted, for it is known not to be told apart: at `ttir`, the numbers of warps
+and threads per warp that the module carries, which one side records earlier than the other. They
+are compared at `ttgir`.
+"""
+
+
+def write(rows: Sequence[Row], toolchains: Mapping[str, ToolchainIdentity]) -> str:
+    """The whole document."""
+    pins = [
+        f"- {role}: {', '.join(identity.distributions)}" for role, identity in toolchains.items()
+    ]
+    groups = dict.fromkeys(row.group for row in rows)
+    sums = [total([row for row in rows if row.group == group], group) for group in groups]
+    parts = [_ABOUT, "\n".join(pins) + "\n", "## All\n", _table([*sums, total(rows, "**all**")])]
+    for group in groups:
+        heading = group[0].upper() + group[1:]
+        parts += [f"## {heading}\n", _table(row for row in rows if row.group == group)]
+    return "\n".join(parts)
+
+
+def _table(rows: Iterable[Row]) -> str:
+    lines = [HEAD, ("---", *["---:"] * (len(HEAD) - 1)), *map(cells, rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
