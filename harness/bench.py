@@ -31,6 +31,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from harness.batches import evaluate_all
 from harness.cli import options
 from harness.compile import ROOT, default_jobs, target_of
 from harness.model import Case
@@ -147,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _timed(session: Session, cases: Sequence[Case], jobs: int) -> tuple[float, list]:  # type: ignore[type-arg]
     began = time.perf_counter()
-    results = session.evaluate_all(cases, jobs, lambda case, result: None)
+    results = evaluate_all(session, cases, jobs, lambda case, result: None)
     return time.perf_counter() - began, results
 
 

@@ -21,13 +21,13 @@ import msgspec
 
 import harness
 from harness import judge
+from harness.batches import Done
 from harness.compile import compile_key
 from harness.errors import HarnessError
 from harness.ledger import Ledger
 from harness.model import Case, CaseResult
 from harness.opening import Opening
 from harness.revision import revision
-from harness.run import Done
 from harness.session import Session
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Cluster:
         self.patience = patience
 
     def evaluate_all(self, cases: Sequence[Case], done: Done) -> list[CaseResult]:
-        """As ``Session.evaluate_all``. Raises HarnessError if the cluster cannot be used."""
+        """As ``harness.batches``; raises HarnessError if the cluster cannot be used."""
         thing = f"--scheduler {self.address}"
         try:
             from distributed import Client

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from harness.batches import evaluate_all
 from harness.errors import HarnessError
 from harness.model import Case, CaseResult, Verdict
 from harness.record import Record
@@ -69,7 +70,7 @@ def measure(
             broken.append(f"{case.id}: {result}")
         done(case, result)
 
-    results = session.evaluate_all(cases, jobs, note)
+    results = evaluate_all(session, cases, jobs, note)
     targets = dict.fromkeys(str(result.case.target) for result in results)
     return msgspec.structs.replace(
         found,

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from harness import coverage
+from harness.batches import Done, evaluate_all
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.model import RUN_VERSION, Case, CaseResult, Part, Run, Status
@@ -21,7 +22,6 @@ from harness.store import Store
 
 FILE = "run.json"
 ARTIFACTS = "store"  # beside run.json, in a run that carries its artifacts
-Done = Callable[[Case, CaseResult | HarnessError], None]
 Elsewhere = Callable[[Sequence[Case], Done], list[CaseResult]]
 
 
@@ -54,7 +54,7 @@ def execute(
                 broken.append(f"{case.id}: {result}")
             done(case, result)
 
-        evaluate = elsewhere or (lambda cases, done: session.evaluate_all(cases, jobs, done))
+        evaluate = elsewhere or (lambda cases, done: evaluate_all(session, cases, jobs, done))
         results = evaluate(cases, note)
     return Run(
         version=RUN_VERSION,

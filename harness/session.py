@@ -7,10 +7,8 @@ once, however many tests, threads or processes ask for it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, TypeVar
 
 import filelock
 import msgspec
@@ -20,8 +18,8 @@ from harness.compile import Limits, Worker, compile_case
 from harness.errors import HarnessError
 from harness.explanation import Explanation
 from harness.ledger import Ledger
+from harness.listings import Listings
 from harness.model import (
-    Artifact,
     Case,
     CaseResult,
     Comparison,
@@ -41,11 +39,8 @@ from harness.toolchains import (
     known_descriptors,
     preflight,
     proof_problems,
-    tools,
 )
 
-_T = TypeVar("_T")
-BATCH = 24  # cases whose SASS is made by one nvdisasm
 AGAIN = "-again"  # the name of a candidate that is meant to be the reference itself
 
 
@@ -77,6 +72,7 @@ class Session:
         self.controls = controls
         self.fresh = fresh
         self.explaining = explaining
+        self.listings = Listings(candidate, store)
         # Children of one worker share its address space layout; a second opinion comes from
         # another worker, so that what depends on addresses shows.
         self._workers = {
@@ -138,55 +134,9 @@ class Session:
 
     def evaluate(self, case: Case) -> CaseResult:
         """Compile, compare, check, explain and judge one case; safe under concurrent callers."""
-        first = self._first(case)
-        self._disassemble_all([first])
-        return self._conclude(case, first)
-
-    def evaluate_all(
-        self,
-        cases: Sequence[Case],
-        jobs: int,
-        done: Callable[[Case, CaseResult | HarnessError], None],
-    ) -> list[CaseResult]:
-        """Evaluate ``cases``, ``jobs`` at a time; results in the order of ``cases``.
-
-        ``done`` hears of each case as it ends. A case that cannot be evaluated costs only
-        itself. While one batch of cases is concluded the next is compiled.
-        """
-        results: dict[str, CaseResult] = {}
-        batches = [cases[at : at + BATCH] for at in range(0, len(cases), BATCH)]
-        with ThreadPoolExecutor(jobs) as pool:
-
-            def start(step: Callable[..., _T], *items: Sequence[Any]) -> list[Future[_T]]:
-                return [pool.submit(step, *arguments) for arguments in zip(*items, strict=True)]
-
-            def drain(batch: Sequence[Case], concluding: list[Future[CaseResult]]) -> None:
-                of = dict(zip(concluding, batch, strict=True))
-                for future in as_completed(of):
-                    error = future.exception()
-                    if isinstance(error, HarnessError):
-                        done(of[future], error)
-                    else:
-                        results[of[future].id] = future.result()
-                        done(of[future], future.result())
-
-            try:
-                before: tuple[Sequence[Case], list[Future[CaseResult]]] = ((), [])
-                compiling = start(self._first, batches[0]) if batches else []
-                for number, batch in enumerate(batches):
-                    following = batches[number + 1] if number + 1 < len(batches) else ()
-                    wait(compiling)
-                    compiled, compiling = compiling, start(self._first, following)
-                    self._disassemble_all([f.result() for f in compiled if not f.exception()])
-                    concluding = start(self._conclude_after, batch, compiled)
-                    drain(*before)
-                    before = batch, concluding
-                drain(*before)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                self.close()
-                raise
-        return [results[case.id] for case in cases if case.id in results]
+        first = self.compile(case)
+        self.listings.prepare([first])
+        return self.conclude(case, first)
 
     def surfaces(self) -> dict[str, coverage.Surface]:
         """Each side's public TLX names (see ``harness.coverage``)."""
@@ -197,15 +147,12 @@ class Session:
             for role in self.roles
         }
 
-    def _first(self, case: Case) -> dict[str, Compilation]:
+    def compile(self, case: Case) -> dict[str, Compilation]:
         """The first compilation of each side."""
         with self._lock(case):
             return {role: self._compile(case, role) for role in self.roles}
 
-    def _conclude_after(self, case: Case, first: Future[dict[str, Compilation]]) -> CaseResult:
-        return self._conclude(case, first.result())
-
-    def _conclude(self, case: Case, first: dict[str, Compilation]) -> CaseResult:
+    def conclude(self, case: Case, first: dict[str, Compilation]) -> CaseResult:
         """Everything that follows from both sides' first compilations."""
         reference, candidate = (first[role] for role in self.roles)
         label, fingerprint = judge.outcome(reference, candidate)
@@ -293,7 +240,7 @@ class Session:
         if known is not None:
             return known
         left, right = (self.store.read(artifact) for artifact in pair)
-        comparison = compare.compare(stage, left, right, self.disassemble, self._foreign_rules)
+        comparison = compare.compare(stage, left, right, self.listings, self._foreign_rules)
         self.store.save("compare", key, comparison)
         return comparison
 
@@ -339,34 +286,9 @@ class Session:
                 side = self._compile(case, role, fresh=True)
             worker = self._workers[role, case.baseline, False]
             sides.append((worker, self.identities[role].fingerprint, side))
-        found = explain.explain(case, sides[0], sides[1], comparisons, self.store, self.disassemble)
+        found = explain.explain(case, sides[0], sides[1], comparisons, self.store, self.listings)
         self.store.save("explain", key, found)
         return found
-
-    def _disassemble_all(self, pairs: Sequence[dict[str, Compilation]]) -> None:
-        """Put the SASS of all cubins that differ into the store: nvdisasm is slow to start."""
-        wanted: dict[str, bytes] = {}
-        for pair in pairs:
-            found = {side.artifacts.get("cubin") for side in pair.values()}
-            for cubin in found if len(found) > 1 else ():
-                if cubin and self.store.load("sass", cubin.sha256, Artifact) is None:
-                    wanted[cubin.sha256] = self.store.read(cubin) or b""
-        if wanted:
-            try:
-                texts = tools(self.toolchains[self.roles[1]]).disassemble(list(wanted.values()))
-            except HarnessError:
-                return  # one cubin is damaged: its own case will say so
-            for sha, text in zip(wanted, texts, strict=True):
-                self.store.save("sass", sha, self.store.put(text.encode()))
-
-    def disassemble(self, cubin: bytes) -> str:
-        """The SASS of a cubin, kept in the store: several steps of one case ask for it."""
-        key = digest(cubin)
-        text = self.store.read(self.store.load("sass", key, Artifact))
-        if text is None:
-            text = tools(self.toolchains[self.roles[1]]).disassemble([cubin])[0].encode()
-            self.store.save("sass", key, self.store.put(text))
-        return text.decode()
 
 
 def _one_fails(reference: Compilation, candidate: Compilation) -> bool:

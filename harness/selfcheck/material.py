@@ -64,4 +64,4 @@ def gather(session: Session, cases: Sequence[Case]) -> Iterator[Sample]:
                     )
                 yield Sample(case.id, role, stage, data)
                 if stage == "cubin":
-                    yield Sample(case.id, role, "sass", session.disassemble(data).encode())
+                    yield Sample(case.id, role, "sass", session.listings(data).encode())

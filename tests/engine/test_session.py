@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from harness import corpus, ledger, toolchains
+from harness.batches import evaluate_all
 from harness.errors import HarnessError
 from harness.model import CaseResult, Status, Verdict
 from harness.session import AGAIN, Session
@@ -107,15 +108,15 @@ def test_one_case_that_cannot_be_stored_costs_only_itself(
     cases = corpus.load([write_kernel("good")]).cases
     seen: dict[str, object] = {}
     with session(fork, plugin, tmp_path / "store") as made:
-        real = made._first
+        real = made.compile
 
         def first(case):
             if case.kernel == "bad":
                 raise HarnessError("disk", "full", "free some space")
             return real(case)
 
-        made._first = first  # type: ignore[method-assign]
-        results = made.evaluate_all(cases, 2, lambda case, found: seen.update({case.id: found}))
+        made.compile = first  # type: ignore[method-assign]
+        results = evaluate_all(made, cases, 2, lambda case, found: seen.update({case.id: found}))
     assert [result.case.kernel for result in results] == ["good"]
     assert isinstance(seen["bad/fp32-256@cuda:90"], HarnessError)
 

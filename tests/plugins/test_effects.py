@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness import corpus, ledger, neutrality
+from harness.batches import evaluate_all
 from harness.cli.app import app
 from harness.errors import HarnessError
 from harness.model import (
@@ -45,7 +46,7 @@ def test_plugins_that_are_loaded_and_not_used_change_no_byte(
     cases = plain("baseline/row_sum/*@cuda:100", "baseline/vector_add/*@hip:gfx942")
     with session(upstream, three, tmp_path) as made:
         found = neutrality.measure(made, ["null"], cases, 2)
-        (result, _) = made.evaluate_all(cases, 2, lambda case, result: None)
+        (result, _) = evaluate_all(made, cases, 2, lambda case, result: None)
     assert found.neutral
     assert {on.target for on in found.targets} == {"cuda:100", "hip:gfx942"}
     for on in found.targets:
@@ -62,7 +63,7 @@ def test_an_example_that_changes_a_pass_is_seen_where_it_does(upstream: Toolchai
     cases = plain("baseline/matmul/fp16*@cuda:90")
     with session(upstream, changed, tmp_path) as made:
         found = neutrality.measure(made, ["example"], cases, 1)
-        (result,) = made.evaluate_all(cases, 1, lambda case, result: None)
+        (result,) = evaluate_all(made, cases, 1, lambda case, result: None)
     assert found.sound
     assert not found.neutral
     (on,) = found.targets
