@@ -7,7 +7,6 @@ hides nothing from the next.
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -136,7 +135,7 @@ def _change(
         since=other.started if other is not None else "",
         command=night.command(facts.case),
         bisect=tuple(
-            shlex.join(["tlx-equiv", "bisect", facts.case, "--over", role])
+            night.bisection(facts.case, role)
             for role in changed
             if bisectable and (role in moved or not moved)
         ),

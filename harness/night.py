@@ -127,10 +127,10 @@ class ToolchainFacts(Record, frozen=True):
 class Night(Record, frozen=True):
     """A recorded run. Nights of one ``series`` can be compared.
 
-    ``channel`` is ``pinned`` or ``canary``; ``arguments`` are the options that make
-    ``tlx-equiv run`` use the same toolchains, corpora and lane; ``names`` maps a public TLX
-    name to the sides that have it; ``exit_status`` is the run's; ``device`` names the GPUs of
-    its parity results.
+    ``channel`` is ``pinned`` or ``canary``; ``arguments`` are the options, each with its value,
+    that make ``tlx-equiv run`` use the same toolchains, corpora and lane; ``names`` maps a public
+    TLX name to the sides that have it; ``exit_status`` is the run's; ``device`` names the GPUs
+    of its parity results.
     """
 
     channel: str
@@ -161,6 +161,12 @@ class Night(Record, frozen=True):
     def command(self, case: str) -> str:
         """What to type to see a case again as it was in this night."""
         return shlex.join(["tlx-equiv", "run", case, *self.arguments])
+
+    def bisection(self, case: str, role: str) -> str:
+        """What to type to find the version of a side at which a case's verdict changed."""
+        pairs = zip(self.arguments[::2], self.arguments[1::2], strict=True)
+        kept = [word for name, value in pairs if name != "--toolchain" for word in (name, value)]
+        return shlex.join(["tlx-equiv", "bisect", case, "--over", role, *kept])
 
 
 def night_of(run: Run, channel: str, exit_status: int, arguments: Sequence[str] = ()) -> Night:

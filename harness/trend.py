@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +37,8 @@ class Point(Record, frozen=True):
     ``identical`` counts binaries that are equal byte by byte among those that both sides made;
     ``crossing`` those that the reference's back end makes of the candidate's TTGIR among those
     where that could be told, an identical binary counting as such. ``seconds`` and ``sizes``
-    (binaries, bytes) are each side's sums over the cases that all points have.
+    (binaries, bytes) are each side's sums over the cases that all points have. ``speed`` is the
+    median of the candidate's times on a GPU over the reference's; None where none was measured.
     """
 
     started: str
@@ -47,6 +49,7 @@ class Point(Record, frozen=True):
     sizes: dict[str, int]
     kernels: dict[str, Strip]
     exit_status: int = 0
+    speed: float | None = None
 
 
 class Trend(Record, frozen=True):
@@ -125,6 +128,7 @@ def _point(night: Night, common: set[str]) -> Point:
     for facts in night.cases:
         kernels[facts.kernel].append(facts)
     roles = (night.reference, night.candidate)
+    ratios = [f.speed.ratio for f in night.cases if f.speed is not None and f.speed.compared]
     counted = [facts for facts in night.cases if facts.case in common]
     return Point(
         started=night.started,
@@ -138,6 +142,7 @@ def _point(night: Night, common: set[str]) -> Point:
         sizes={role: sum(_binary_size(f, role) for f in counted) for role in roles},
         kernels={kernel: _strip(cases) for kernel, cases in kernels.items()},
         exit_status=night.exit_status,
+        speed=round(statistics.median(ratios), 4) if ratios else None,
     )
 
 

@@ -32,10 +32,14 @@ class Dot:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Lines:
-    """A chart of one or two lines over the nights. ``turns`` are nights before which a toolchain
-    changed, each with what it became; ``dates`` stand below, the first and the last."""
+    """A chart of one or two lines over the nights, of sums ``over`` so many cases (0: no sums).
+
+    ``turns`` are nights before which a toolchain changed, each with what it became; ``dates``
+    stand below, the first and the last.
+    """
 
     title: str
+    over: int
     names: tuple[str, ...]
     width: float
     height: float
@@ -85,17 +89,21 @@ def trend_view(trend: Trend, reference: str, candidate: str) -> TrendView:
     seconds = [[p.seconds.get(role) for p in points] for role in roles]
     sizes = [[float(p.sizes.get(role, 0)) or None for p in points] for role in roles]
     names = ("identical binaries", f"{reference}'s back end gives {reference}'s binary")
-    charts = (
+    charts = [
         _lines("Share of cases, %", names, points, shares, 100.0, "%"),
-        _lines("Time to compile, s", roles, points, seconds, None, " s"),
-        _lines("Size of the binaries, bytes", roles, points, sizes, None, " bytes"),
-    )
+        _lines("Time to compile, s", roles, points, seconds, None, " s", trend.common),
+        _lines("Size of the binaries, bytes", roles, points, sizes, None, " bytes", trend.common),
+    ]
+    if any(point.speed is not None for point in points):
+        name = f"{candidate} over {reference}, median"
+        ratios = [[point.speed for point in points]]
+        charts.append(_lines("Time on the GPU, ratio", (name,), points, ratios, None, "×"))
     step = min(CELL, CELLS / max(1, len(points)))
     kernels = sorted({kernel for point in points for kernel in point.kernels})
     strips = [_strip(kernel, points, step) for kernel in kernels]
     return TrendView(
         trend=trend,
-        charts=charts if len(points) > 1 else (),
+        charts=tuple(charts) if len(points) > 1 else (),
         strips=tuple(sorted(strips, key=lambda strip: not strip.restless)),
         width=round(step * len(points), 1),
     )
@@ -112,6 +120,7 @@ def _lines(
     values: Sequence[Sequence[float | None]],
     top: float | None,
     unit: str,
+    over: int = 0,
 ) -> Lines:
     base = ABOVE + PLOT
     step = (WIDTH - LEFT - RIGHT) / max(1, len(points) - 1)
@@ -133,9 +142,12 @@ def _lines(
             paths += [] if piece else [(row, piece)]
             piece.append(f"{'L' if piece else 'M'}{x} {y}")
             when = points[index].started[:16].replace("T", " ")
-            dots.append(Dot(x, y, row, f"{when}: {names[row]} {value:,.1f}{unit}"))
+            dots.append(
+                Dot(x, y, row, f"{when}: {names[row]} {value:,.{2 if most < 10 else 1}f}{unit}")
+            )
     return Lines(
         title=title,
+        over=over,
         names=tuple(names),
         width=WIDTH,
         height=base + BELOW,
@@ -200,7 +212,7 @@ def _day(point: Point) -> str:
 
 def _ticks(most: float) -> list[float]:
     """Round values from 0 to at least ``most``, at most six of them."""
-    if most <= 0:
+    if most < 1e-6:  # nothing, as far as anybody can see
         return [0.0, 1.0]
     power = 10.0 ** math.floor(math.log10(most))
     step = next(s * power for s in (0.2, 0.25, 0.5, 1.0, 2.0, 2.5) if most / (s * power) <= 5)

@@ -36,7 +36,7 @@ def night(run: Run) -> Night:
         for result in run.results
     )
     run = msgspec.structs.replace(run, results=results, started="2026-12-01T00:00:00+00:00")
-    return night_of(run, PINNED, 0, ["--toolchain", "plugin=x y"])
+    return night_of(run, PINNED, 0, ["--toolchain", "plugin=x y", "--corpus", "k"])
 
 
 @pytest.fixture(scope="session")

@@ -96,8 +96,8 @@ def test_a_new_divergence_names_place_attribution_cause_and_commands(night: Nigh
     assert change.attribution == facts.attributions[0] != ""
     assert change.moved == ("plugin",)
     assert change.because == ("plugin: triton-utlx 3.8.0.post16 -> triton-utlx 9",)
-    assert change.command == f"tlx-equiv run {facts.case} --toolchain 'plugin=x y'"
-    assert change.bisect == (f"tlx-equiv bisect {facts.case} --over plugin",)
+    assert change.command == f"tlx-equiv run {facts.case} --toolchain 'plugin=x y' --corpus k"
+    assert change.bisect == (f"tlx-equiv bisect {facts.case} --over plugin --corpus k",)
 
 
 def test_fixed_and_changed_and_their_reverse(night: Night, later):

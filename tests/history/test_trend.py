@@ -12,7 +12,7 @@ from harness import trend
 from harness.change import Changes
 from harness.changes import changes
 from harness.errors import HarnessError
-from harness.model import Judgement, Run, Status
+from harness.model import Judgement, Run, SpeedOf, Status
 from harness.night import CaseFacts, Night
 from harness.store import Store
 from reports import Channel, html, markdown, write_night, write_report
@@ -63,6 +63,20 @@ def test_nights_over_few_cases_and_void_ones_are_left_out(night: Night, later):
     found = trend.trend([night, few, void, later(3)])
     assert [point.started[8:10] for point in found.points] == ["01", "04"]
     assert found.left_out == 1
+
+
+def test_what_a_gpu_showed_has_its_own_chart(later):
+    def timed(ratio: float):
+        speed = SpeedOf("same", {"fork": 10.0, "plugin": 10.0 * ratio}, ratio, ratio, ratio)
+        return lambda facts: replace(facts, speed=speed)
+
+    found = trend.trend([later(0, timed(1.5)), later(1), later(2, timed(1.1))])
+    assert [point.speed for point in found.points] == [1.5, None, 1.1]
+    chart = trend_view(found, "fork", "plugin").charts[-1]
+    assert chart.title == "Time on the GPU, ratio"
+    assert [dot.title.rpartition(" ")[2] for dot in chart.dots] == ["1.50×", "1.10×"]
+    assert len(chart.paths) == 2  # a night without measurements breaks the line
+    assert len(trend_view(trend.trend([later(0), later(1)]), "fork", "plugin").charts) == 3
 
 
 def test_a_strip_shows_status_and_turns(nights: list[Night]):
