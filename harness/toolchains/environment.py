@@ -16,7 +16,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import distributions
 from pathlib import Path
 from shutil import rmtree
 
@@ -26,7 +27,7 @@ import uv
 
 from harness.errors import HarnessError
 from harness.toolchains.declaration import Declaration, Environment, Role, declared
-from harness.toolchains.descriptor import Descriptor
+from harness.toolchains.descriptor import VARIABLE, Descriptor
 from harness.toolchains.installed import differences
 from harness.toolchains.override import TRITON, Plan, planned
 from harness.worker.identity import HASHES_VARIABLE
@@ -111,7 +112,8 @@ def ensure(
         interpreter=interpreter,
         site_packages=site_packages,
         package=package,
-        env=_env(declaration.environment, root, interpreter),
+        env=_env(declaration.environment, root, interpreter)
+        | _announced(plan.descriptors, site_packages),
         descriptors=plan.descriptors,
         overlays=plan.overlays,
         builtin_tlx=wanted.builtin_tlx,
@@ -157,6 +159,18 @@ def _env(environment: Environment, root: Path, interpreter: Path) -> dict[str, s
     kept = {name: os.environ[name] for name in environment.keep if name in os.environ}
     name = hashlib.sha256(str(interpreter).encode()).hexdigest()[:16]
     return {**kept, **environment.set, HASHES_VARIABLE: str(root / "hashes" / f"{name}.json")}
+
+
+def _announced(descriptors: Sequence[Descriptor], site_packages: Path) -> dict[str, str]:
+    """The variable for plugins whose distributions, in early releases, do not set it."""
+    found = []
+    for descriptor in descriptors:
+        library = site_packages / descriptor.library
+        for each in distributions(name=descriptor.distribution, path=[str(site_packages)]):
+            announces = any(file.suffix == ".pth" for file in each.files or ())
+            if not announces and VARIABLE in descriptor.loads and library.is_file():
+                found.append(str(library))
+    return {VARIABLE: os.pathsep.join(found)} if found else {}
 
 
 def _probe(role: str, interpreter: Path) -> tuple[Path, Path]:

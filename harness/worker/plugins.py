@@ -84,7 +84,7 @@ def proof(
         "ops": [],
         "dialects": [],
     }
-    found["way"] = _way(path, descriptor, libtriton) if found["mapped_after_import"] else ""
+    found["way"] = _way(path, libtriton) if found["mapped_after_import"] else ""
     if found["mapped_after_import"]:
         # Loaded by Triton, never by us: only then does asking the library prove anything.
         found |= plugin_info(path)
@@ -124,19 +124,14 @@ def _bound(owner: Any, name: str, prefix: str) -> Any:
     return getattr(owner, name, None) or getattr(owner, prefix + name, None)
 
 
-def _way(path: str, descriptor: dict[str, Any] | None, libtriton: Any) -> str:
+def _way(path: str, libtriton: Any) -> str:
     """How a library that is mapped came to be."""
     if hasattr(getattr(libtriton.passes, "plugin", None), EXTEND):
         return EXTEND
     paths = os.environ.get(VARIABLE, "").split(os.pathsep)
     if os.path.realpath(path) not in map(os.path.realpath, paths):
         return "neither Triton's variable nor its functions"
-    by = (
-        f", set by {descriptor['distribution']}"
-        if descriptor and descriptor["distribution"]
-        else ""
-    )
-    return VARIABLE + by
+    return VARIABLE
 
 
 def _missing_module(name: str) -> bool:
