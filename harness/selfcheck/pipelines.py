@@ -11,6 +11,7 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -130,25 +131,38 @@ def plant_pipelines(
     cases: Sequence[Case],
     store: Store,
     hooks: Path,
+    jobs: int = 1,
     most: int | None = None,
 ) -> Iterator[Finding]:
-    """Plant every change that the pipelines of ``cases`` allow, or the first ``most`` of each kind
-    in each; hooks are written to ``hooks``.
+    """Plant every change that the pipelines of ``cases`` allow, or the first ``most`` of each
+    kind in each, ``jobs`` at a time; hooks are written to ``hooks``.
 
     A change that comes to the same code on the GPU leaves nothing to find, and gives no finding.
     """
     given = controls("controlled", {plugin.role: plugin})
-    for case in cases:
-        trace = _compiled(plugin, given, case, store).trace
-        for number, change in enumerate(_some(changes(trace), most)):
-            hook = hooks / f"{case.function}-{number}.py"
-            planting.write(
-                hook, change.kind, change.step.adder, change.occurrence, **change.arguments
-            )
-            result = _evaluate(plugin, given, store, case, hook)
-            same = all(comparison.verdict in _EQUAL for comparison in result.comparisons)
-            if not (same and result.outcome == "OK"):
-                yield _judge(case, change, result)
+
+    def plant(case: Case, change: Change, hook: Path) -> Finding | None:
+        planting.write(hook, change.kind, change.step.adder, change.occurrence, **change.arguments)
+        result = _evaluate(plugin, given, store, case, hook)
+        same = all(comparison.verdict in _EQUAL for comparison in result.comparisons)
+        return None if same and result.outcome == "OK" else _judge(case, change, result)
+
+    planned = [
+        (number, case, change)
+        for case in cases
+        for number, change in enumerate(
+            _some(changes(_compiled(plugin, given, case, store).trace), most)
+        )
+    ]
+    planned.sort(key=lambda item: item[0])  # neighbours in different cases: a case has one lock
+    with ThreadPoolExecutor(jobs) as pool:
+        started = [
+            pool.submit(plant, case, change, hooks / f"{case.function}-{number}.py")
+            for number, case, change in planned
+        ]
+        for each in started:
+            if (finding := each.result()) is not None:
+                yield finding
 
 
 def _some(planned: list[Change], most: int | None) -> list[Change]:
