@@ -11,6 +11,7 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +60,23 @@ REMOVABLE = (
     "convert-triton-gpu-to-llvm",
 )
 ADDED = {"convert.add_scf_to_cf": "convert-scf-to-cf"}
+SWAPPED = (
+    "triton-licm",
+    "sccp",
+    "tritongpu-accelerate-matmul",
+    "tritongpu-assign-latencies",
+    "tritongpu-schedule-loops",
+)
 OPTIONS: dict[str, tuple[object, ...]] = {
     "tritongpu-F32DotTC": (False,),
     "tritongpu-optimize-dot-operands": (False,),
     "triton-nvidia-gpu-fence-insertion": (80,),
     "tritongpu-pipeline": (1, False),
+    "tritongpu-assign-latencies": (1,),
+    "allocate-shared-memory-nv": (80, 80),
+    "convert-triton-to-tritongpu": ("cuda:90", 8, 32, 1),
+    "tlx-convert-triton-to-tritongpu": (["cuda:90", "8", "32", "1"],),
+    "convert-triton-gpu-to-llvm": (90, 80, False),
 }
 _EQUAL = (Verdict.IDENTICAL, Verdict.EQUIVALENT)
 
@@ -89,14 +102,16 @@ def changes(trace: Sequence[PassStep]) -> list[Change]:
         if step.name == "tritongpu-coalesce":
             for extra, name in ADDED.items():
                 planned.append(Change("add", step, occurrence, {"extra": extra}, (name,)))
-        if step.name in ("triton-licm", "sccp") and index + 1 < len(trace):
+        if step.name in SWAPPED and index + 1 < len(trace):
             other = trace[index + 1]
             given: dict[str, Any] = {"neighbours": (other.adder,)}
             planned.append(Change("swap", step, occurrence, given, (step.name, other.name)))
+    calls: Counter[str] = Counter()
     for step in trace:
         if step.name in OPTIONS and json.loads(step.arguments)[0] != list(OPTIONS[step.name]):
             given = {"arguments": OPTIONS[step.name]}
-            planned.append(Change("option", step, 0, given, (step.name,)))
+            planned.append(Change("option", step, calls[step.adder], given, (step.name,)))
+        calls[step.adder] += 1
     return planned
 
 
@@ -116,34 +131,47 @@ def plant_pipelines(
     cases: Sequence[Case],
     store: Store,
     hooks: Path,
+    jobs: int = 1,
     most: int | None = None,
 ) -> Iterator[Finding]:
-    """Plant every change that the pipelines of ``cases`` allow, or the last ``most`` of each kind
-    in each; hooks are written to ``hooks``.
+    """Plant every change that the pipelines of ``cases`` allow, or the first ``most`` of each
+    kind in each, ``jobs`` at a time; hooks are written to ``hooks``.
 
     A change that comes to the same code on the GPU leaves nothing to find, and gives no finding.
     """
     given = controls("controlled", {plugin.role: plugin})
-    for case in cases:
-        trace = _compiled(plugin, given, case, store).trace
-        for number, change in enumerate(_some(changes(trace), most)):
-            hook = hooks / f"{case.function}-{number}.py"
-            planting.write(
-                hook, change.kind, change.step.adder, change.occurrence, **change.arguments
-            )
-            result = _evaluate(plugin, given, store, case, hook)
-            same = all(comparison.verdict in _EQUAL for comparison in result.comparisons)
-            if not (same and result.outcome == "OK"):
-                yield _judge(case, change, result)
+
+    def plant(case: Case, change: Change, hook: Path) -> Finding | None:
+        planting.write(hook, change.kind, change.step.adder, change.occurrence, **change.arguments)
+        result = _evaluate(plugin, given, store, case, hook)
+        same = all(comparison.verdict in _EQUAL for comparison in result.comparisons)
+        return None if same and result.outcome == "OK" else _judge(case, change, result)
+
+    planned = [
+        (number, case, change)
+        for case in cases
+        for number, change in enumerate(
+            _some(changes(_compiled(plugin, given, case, store).trace), most)
+        )
+    ]
+    planned.sort(key=lambda item: item[0])  # neighbours in different cases: a case has one lock
+    with ThreadPoolExecutor(jobs) as pool:
+        started = [
+            pool.submit(plant, case, change, hooks / f"{case.function}-{number}.py")
+            for number, case, change in planned
+        ]
+        for each in started:
+            if (finding := each.result()) is not None:
+                yield finding
 
 
 def _some(planned: list[Change], most: int | None) -> list[Change]:
-    """The last ``most`` of each kind, all if None."""
+    """The first ``most`` of each kind, all if None."""
     kinds = dict.fromkeys(change.kind for change in planned)
     return [
         change
         for kind in kinds
-        for change in [each for each in planned if each.kind == kind][-(most or 0) :]
+        for change in [each for each in planned if each.kind == kind][:most]
     ]
 
 

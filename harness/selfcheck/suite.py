@@ -68,7 +68,11 @@ class Suite:
         """Plantings in pipelines."""
         cases = [self._case(pattern) for pattern in pipelines.KERNELS]
         return pipelines.plant_pipelines(
-            self.session.toolchains["plugin"], cases, self.session.store, self._made("hooks")
+            self.session.toolchains["plugin"],
+            cases,
+            self.session.store,
+            self._made("hooks"),
+            self.jobs,
         )
 
     def toolchains(self) -> Iterator[Finding]:
