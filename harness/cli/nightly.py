@@ -90,7 +90,7 @@ def nightly(
                     warnings.append(f"the canary could not be run: {error.thing}: {error.cause}")
     status = judge.exit_status(record)
     if not skip_selfcheck:
-        failed = _selfcheck(jobs, store, out)
+        failed = selfchecked(jobs, store, out)
         warnings += failed
         status = 2 if failed else status
     warnings += [_warning(channel) for channel in channels[1:] if _warning(channel)]
@@ -175,7 +175,7 @@ def _warning(channel: Channel) -> str:
     return f"the {channel.name} has {bad} cases that are not as expected" if bad else ""
 
 
-def _selfcheck(jobs: int, store: Path | None, out: Path) -> list[str]:
+def selfchecked(jobs: int, store: Path | None, out: Path) -> list[str]:
     """Check the checker and write its table; why its verdicts are not to be trusted, if so."""
     try:
         found, identities = selfcheck.planted(None, False, jobs, store)
