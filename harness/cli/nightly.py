@@ -16,12 +16,13 @@ from rich.text import Text
 from harness import judge, night, trend
 from harness import run as engine
 from harness.change import Alike, Changes, alike, headline
-from harness.cli import options, runs
+from harness.cli import options, runs, selfcheck
 from harness.compile import default_jobs
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.history import History
 from harness.model import Case, Run
+from harness.selfcheck import document, misses, rows
 from harness.store import Store
 from harness.toolchains import declared, newest
 from reports import Channel, write_night, write_report
@@ -51,6 +52,9 @@ def nightly(
     skip_canary: Annotated[
         bool, typer.Option("--skip-canary", help="Run the pinned pair only.")
     ] = False,
+    skip_selfcheck: Annotated[
+        bool, typer.Option("--skip-selfcheck", help="Do not check the checker.")
+    ] = False,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -65,7 +69,8 @@ def nightly(
 ) -> None:
     """Run the pinned pair and the newest releases, and say what changed since last time.
 
-    What is unexpected in the pinned pair gives exit status 1; in the canary it is a warning.
+    What is unexpected in the pinned pair gives exit status 1; in the canary it is a warning. A
+    self-check that misses a planted difference gives 2.
     """
     found = options.open_corpus(corpus)
     chosen = found.select(patterns or (), target or ())
@@ -83,7 +88,11 @@ def nightly(
                     channels.append(job.recorded(night.CANARY, newer, past, arguments))
                 except HarnessError as error:
                     warnings.append(f"the canary could not be run: {error.thing}: {error.cause}")
-    # The place of `tlx-equiv selfcheck`: a check that fails gives a warning and exit status 2.
+    status = judge.exit_status(record)
+    if not skip_selfcheck:
+        failed = selfchecked(jobs, store, out)
+        warnings += failed
+        status = 2 if failed else status
     warnings += [_warning(channel) for channel in channels[1:] if _warning(channel)]
     write_night(channels, warnings, out)
     if json:
@@ -91,7 +100,7 @@ def nightly(
         options.print_json({"channels": changes, "warnings": warnings, "folder": str(out)})
     else:
         _print(channels, warnings, out)
-    raise typer.Exit(judge.exit_status(record))
+    raise typer.Exit(status)
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -164,6 +173,23 @@ def _warning(channel: Channel) -> str:
         return f"the {channel.name} is void: {channel.run.void}"
     bad = sum(result.status() in night.UNEXPECTED for result in channel.run.results)
     return f"the {channel.name} has {bad} cases that are not as expected" if bad else ""
+
+
+def selfchecked(jobs: int, store: Path | None, out: Path) -> list[str]:
+    """Check the checker and write its table; why its verdicts are not to be trusted, if so."""
+    try:
+        found, identities = selfcheck.planted(None, False, jobs, store)
+        selfcheck.save(out / "selfcheck.md", document.write(rows(found), identities))
+    except HarnessError as error:
+        return [f"the self-check could not be run: {error.thing}: {error.cause}"]
+    missed = misses(found)
+    if not missed:
+        return []
+    such = missed[0]
+    return [
+        f"the self-check failed: of {len(found)} planted differences {len(missed)} are not as they"
+        f" must be, such as {such.group}, {such.kind}: {such.what}"
+    ]
 
 
 # --- the terminal ---------------------------------------------------------------------------

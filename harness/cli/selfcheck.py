@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from rich.text import Text
 from harness.cli import options
 from harness.compile import default_jobs
 from harness.errors import HarnessError
+from harness.model import ToolchainIdentity
 from harness.selfcheck import Finding, document, misses, rows
 from harness.selfcheck.suite import Suite, working_folder
 from harness.selfcheck.table import HEAD, cells, total
@@ -46,6 +47,21 @@ def selfcheck(
         raise HarnessError(
             f"part {unknown[0]!r}", "there is no such part", f"use one of {', '.join(PARTS)}"
         )
+    found, identities = planted(parts, whole, jobs, store)
+    if out is not None:
+        save(out, document.write(rows(found), identities))
+    missed = misses(found)
+    if json:
+        options.print_json({"rows": rows(found), "missed": missed})
+    else:
+        _show(found, missed)
+    raise typer.Exit(1 if missed else 0)
+
+
+def planted(
+    parts: Sequence[str] | None, whole: bool, jobs: int, store: Path | None
+) -> tuple[list[Finding], dict[str, ToolchainIdentity]]:
+    """What became of every planting, and the toolchains that were held against each other."""
     corpus = options.open_corpus(None)
     errors = Console(stderr=True)
     waiting = "another self-check is running; waiting for it"
@@ -75,18 +91,11 @@ def selfcheck(
                     found.append(finding)
                     progress.update(task, description=f"{name}: {finding.kind}"[:60])
                 progress.update(task, description=name, total=1, completed=1)
-        identities = session.identities
-    if out is not None:
-        _save(out, document.write(rows(found), identities))
-    missed = misses(found)
-    if json:
-        options.print_json({"rows": rows(found), "missed": missed})
-    else:
-        _show(found, missed)
-    raise typer.Exit(1 if missed else 0)
+        return found, session.identities
 
 
-def _save(path: Path, text: str) -> None:
+def save(path: Path, text: str) -> None:
+    """Write the table; raises HarnessError where that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -11,12 +11,13 @@ import pytest
 
 from harness import toolchains
 from harness.change import Changes
-from harness.cli import pin
+from harness.cli import nightly, pin, selfcheck
 from harness.cli.app import main
 from harness.cli.ledger import differences
 from harness.errors import HarnessError
 from harness.history import History
 from harness.model import LedgerProblem, Run, Status
+from harness.selfcheck import Finding
 from harness.toolchains import declared, newest, pins
 
 FAILS = "memory/pinned_layouts/fp16-padded-64x64@cuda:90"  # post4 lacks a name that it uses
@@ -31,7 +32,8 @@ class Nights:
         self.folder = folder
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        common = ("--history", "h.sqlite", "--store", "store", "--out", "night")
+        common = ("--history", "h.sqlite", "--store", "store", "--out", "night",
+                  "--skip-selfcheck")  # fmt: skip
         return subprocess.run(
             [sys.executable, "-m", "harness.cli", "nightly", FAILS, CHANGES, STAYS, *common,
              *arguments],
@@ -110,6 +112,25 @@ def test_three_nights_say_what_changed(tmp_path: Path, fork, plugin):
     again = nights.run("--run", "night/pinned", "--skip-canary")
     assert again.returncode == 0, again.stdout + again.stderr
     assert turned(nights.changes()) == turned(found)
+
+
+def test_a_planted_difference_that_is_missed_fails_the_night(tmp_path: Path, monkeypatch, plugin):
+    """What the self-check finds is told and written; that it finds what it must is tested there."""
+    made = [Finding("artifacts", "one bit", "a case", "a register", True, True)]
+    identities = {"plugin": toolchains.identify(plugin)}
+    monkeypatch.setattr(selfcheck, "planted", lambda *_: (made, identities))
+    assert nightly.selfchecked(1, None, tmp_path) == []
+    assert "one bit" in (tmp_path / "selfcheck.md").read_text()
+    made.append(Finding("artifacts", "a barrier", "a case", "bar.sync gone", False, False))
+    (warning,) = nightly.selfchecked(1, None, tmp_path)
+    assert "of 2 planted differences 1 are not as they must be" in warning
+    assert "a barrier: bar.sync gone" in warning
+
+    def full(*_: object) -> None:
+        raise HarnessError("disk", "full", "free some space")
+
+    monkeypatch.setattr(selfcheck, "planted", full)
+    assert nightly.selfchecked(1, None, tmp_path) == ["the self-check could not be run: disk: full"]
 
 
 def test_the_newest_releases_go_together_and_locks_are_made_as_they_are():
