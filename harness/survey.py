@@ -125,7 +125,7 @@ def _pin(
             raise problems[0].error()
         identity = identify(toolchain)
         if unproven := proof_problems(identity, toolchain):
-            raise HarnessError(pin.name, unproven[0], "")
+            raise HarnessError(f"toolchain {role}", unproven[0].partition(": ")[2], "")
         pin = msgspec.structs.replace(
             pin, fingerprint=identity.fingerprint, triton=identity.triton_version
         )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from harness.matrix import Cell, Matrix, Pin
+from harness.matrix import Cell, Matrix
 from reports.templating import page
 
-LEVELS = ("identical", "equivalent", "different", "refused", "fails")
+MARKS = {"identical": "=", "equivalent": "~", "different": "x", "refused": "r", "fails": "!"}
+LEVELS = tuple(MARKS)
 
 
 def matrix_page(found: Matrix) -> str:
@@ -18,6 +17,7 @@ def matrix_page(found: Matrix) -> str:
         matrix=found,
         cells=cells,
         levels=LEVELS,
+        marks=MARKS,
         tone=_tone,
         unusable=[pin for pin in (*found.references, *found.candidates) if pin.problem],
         root="",
@@ -25,31 +25,30 @@ def matrix_page(found: Matrix) -> str:
 
 
 def matrix_markdown(found: Matrix) -> str:
-    """The same as Markdown: how many of the probes' binaries are equal, of those compiled."""
-    columns = [(j, pin) for j, pin in enumerate(found.candidates) if not pin.problem]
+    """The same as Markdown, a mark for each probe: candidates are rows, references columns."""
+    columns = [(i, pin) for i, pin in enumerate(found.references) if not pin.problem]
     cells = {(cell.reference, cell.candidate): cell for cell in found.cells}
-    lines = [
-        f"| {' | '.join(['', *(pin.name for _, pin in columns)])} |",
-        f"|{'---|' * (len(columns) + 1)}",
+    lines = ["Probes, in the order of the marks:", ""]
+    lines += [f"{number}. `{case}`" for number, case in enumerate(found.cases, 1)]
+    lines += ["", ", ".join(f"`{MARKS[level]}` {level}" for level in LEVELS) + ".", ""]
+    lines += [
+        f"| | {' | '.join(pin.name for _, pin in columns)} |",
+        "|---" * len(columns) + "|---|",
     ]
-    for i, pin in enumerate(found.references):
+    for j, pin in enumerate(found.candidates):
         if not pin.problem:
-            row = [_counted(cells.get((i, j))) for j, _ in columns]
+            row = [_marks(cells.get((i, j))) for i, _ in columns]
             lines.append(f"| {' | '.join([pin.name, *row])} |")
-    lines += ["", *_reasons([*found.references, *found.candidates])]
+    unusable = [pin for pin in (*found.references, *found.candidates) if pin.problem]
+    lines += ["", "Could not be used:", ""] if unusable else []
+    lines += [f"- {pin.name}: {pin.problem}" for pin in unusable]
     return "\n".join(lines) + "\n"
 
 
-def _counted(cell: Cell | None) -> str:
+def _marks(cell: Cell | None) -> str:
     if cell is None:  # of a matrix that is still being measured
         return ""
-    levels = [probe.level for probe in cell.probes]
-    equal = sum(level in ("identical", "equivalent") for level in levels)
-    return f"{equal} of {sum(level not in ('fails', 'refused') for level in levels)}"
-
-
-def _reasons(pins: Sequence[Pin]) -> list[str]:
-    return [f"- {pin.name}: {pin.problem}" for pin in pins if pin.problem]
+    return "`" + "".join(MARKS[probe.level] for probe in cell.probes) + "`"
 
 
 def _tone(cell: Cell) -> str:

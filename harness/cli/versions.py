@@ -26,7 +26,11 @@ from reports import write_matrix
 PROBES = (
     "async_copy/ring_copy/fp32-3x128@cuda:90",
     "dots/pipelined_gemm/fp16-128x128x64-w4-b3@cuda:90",
-    "tma/store_ring/*@cuda:90",
+    "tma/store_ring/fp16-64x64-b3-p1@cuda:90",
+    "warp_specialisation/two_tasks/fp32-256-w4-p4@cuda:90",
+    "memory/quadrant_sum/i32-i32-32x64@cuda:90",
+    "utilities/fp8_unpack/fp8e5-fp16-w8@cuda:90",
+    "memory/aliased_buffer/fp16-64x64-w4@hip:gfx942",
     "baseline/vector_add/fp32-1024-w4@cuda:90",
 )
 _NEWEST = 12  # of each side, unless versions are named
@@ -102,18 +106,18 @@ def _save(found: Matrix, out: Path) -> None:
 
 def _print(found: Matrix) -> None:
     console = Console()
-    usable = [(i, pin) for i, pin in enumerate(found.candidates) if not pin.problem]
+    usable = [(i, pin) for i, pin in enumerate(found.references) if not pin.problem]
     table = Table(title="each probe's binary: = identical, ~ by rules, x different, r refused by"
                   " both, ! one side fails")  # fmt: skip
     table.add_column("")
     for _, pin in usable:
         table.add_column(pin.name, overflow="fold")
     cells = {(cell.reference, cell.candidate): cell for cell in found.cells}
-    for row, pin in enumerate(found.references):
+    for column, pin in enumerate(found.candidates):
         if pin.problem:
             continue
         line = []
-        for column, _ in usable:
+        for row, _ in usable:
             marks = [_MARKS[probe.level] for probe in cells[row, column].probes]
             line.append(Text.assemble(*((mark, _STYLES[mark]) for mark in marks)))
         table.add_row(pin.name, *line)

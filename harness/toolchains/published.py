@@ -32,6 +32,8 @@ def published(distribution: str, before_release: bool = False) -> list[str]:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
             files = json.load(answer)["files"]
     except (OSError, ValueError, LookupError) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
         raise HarnessError(
             f"index {address}",
