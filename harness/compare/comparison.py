@@ -157,9 +157,10 @@ def _normalise_both(
     """Both forms after all rules of the stage, and the rules that changed either."""
     done: list[Text] = []
     changed: set[str] = set()
+    unused = frozenset(without).union(_format(stage).contradicted(*loaded))
     for side, form in enumerate(loaded):
         try:
-            after, which = _normal_form(stage, form, frozenset(without))
+            after, which = _normal_form(stage, form, unused)
         except CannotParse as error:
             raise CannotParse(f"the {_SIDES[side]}: {error}") from error
         done.append(after)

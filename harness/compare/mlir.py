@@ -76,7 +76,7 @@ _NO_CLUSTER = (
 )
 _EARLY = (
     "At the end of `make_ttir` one side has already recorded what the other records at the start "
-    "of its conversion to TTGIR. Both sides were asked for the same target, warps and one CTA; "
+    "of its conversion to TTGIR. Where both have recorded it, the values must be equal; "
     "at ttgir the attribute is on both sides and compared as it is."
 )
 
@@ -131,6 +131,25 @@ for _name, _value, _stages, _why in _NEUTRAL:
             f"The module attribute `{_name}` of value `{_value}`. {_why}",
         )
     )
+
+
+def contradicted(left: Text, right: Text) -> set[str]:
+    """The rules of attributes recorded early, where both sides have recorded other values."""
+    old, new = _recorded(left), _recorded(right)
+    return {
+        f"mlir.module-attr:{name}"
+        for name in old.keys() & new.keys() & {name for name, *_, why in _NEUTRAL if why is _EARLY}
+        if old[name] != new[name]
+    }
+
+
+def _recorded(text: Text) -> dict[str, str]:
+    try:
+        items = [item.partition(" = ") for item in _module_items(text)[1]]
+    except CannotParse:
+        return {}  # the rules say so
+    return {name.strip('"'): value for name, _, value in items}
+
 
 # --- spellings ----------------------------------------------------------------------------
 
@@ -336,4 +355,4 @@ def _regions(lines: tuple[str, ...]) -> list[str]:
     return found
 
 
-FORMAT = Format(_STAGES, Text.decode, re.compile(r"%\d+|\^\d+"), _regions)
+FORMAT = Format(_STAGES, Text.decode, re.compile(r"%\d+|\^\d+"), _regions, contradicted)

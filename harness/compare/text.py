@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 STRING = r'"(?:[^"\\]|\\.)*"'
 """A regular expression for a quoted string, as MLIR, LLVM IR and assemblers print it."""
@@ -74,12 +74,15 @@ class Format:
     ``volatile`` matches names that a canonical form numbers (SSA values, registers, labels), so
     that a difference can be told apart from a shift in numbering. ``regions`` names, for every
     line of a normal form, the function, partition, block or section that it lies in.
+    ``contradicted`` names the rules that must not be used on two forms, since what they take
+    from both says different things.
     """
 
     stages: tuple[str, ...]
     load: Callable[[bytes], Text]
     volatile: re.Pattern[str]
     regions: Callable[[tuple[str, ...]], list[str]]
+    contradicted: Callable[[Text, Text], Collection[str]] = lambda left, right: ()
 
 
 class Renaming(dict[str, str]):

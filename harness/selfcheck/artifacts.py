@@ -39,7 +39,11 @@ def _judge(sample: Sample, listing: Listing, plant: Plant, edit: Edit) -> Findin
         for text in (listing.lines[i], listing.normal.get(i, listing.lines[i]))
     }
     here = [
-        hunk for hunk in found.hunks if plant.leads or lines.intersection((*hunk.left, *hunk.right))
+        hunk
+        for hunk in found.hunks
+        if plant.leads
+        or lines.intersection((*hunk.left, *hunk.right))
+        or (hunk.left and hunk.left_line == edit.start + 1)
     ]
     return Finding(
         group=f"artifacts: {sample.stage}",

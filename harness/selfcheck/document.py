@@ -20,10 +20,6 @@ judged different (*wrongly flagged*). "Self against self" compiles with two envi
 made from the same pins, one after the other at the same place (line information holds the paths
 and dates of a toolchain's own files); every artifact and the IR after every pass must be identical
 to the last byte.
-
-One thing is not planted, for it is known not to be told apart: at `ttir`, the numbers of warps
-and threads per warp that the module carries, which one side records earlier than the other. They
-are compared at `ttgir`.
 """
 
 

@@ -446,3 +446,22 @@ def test_only_the_absence_of_scratch_memory_is_ignored(size: int, equal: bool):
     found = compare.compare("ttgir", left, right)
     assert (found.rules == ("mlir.no-scratch-memory",)) == equal
     assert (found.verdict is Verdict.DIFFERENT) != equal
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"ttg.num-warps" = 4', '"ttg.num-warps" = 8'),
+        ('"ttg.threads-per-warp" = 32', '"ttg.threads-per-warp" = 64'),
+        ('"cuda:90"', '"cuda:80"'),
+    ],
+)
+def test_what_both_sides_have_recorded_early_is_compared(pair: Pair, old: str, new: str) -> None:
+    text = pair("ring_copy@cuda-90", "ttir")[0].decode()
+    assert old in text
+    result = compare.compare("ttir", text.encode(), text.replace(old, new).encode())
+    assert result.verdict is Verdict.DIFFERENT
+    (hunk,) = result.hunks
+    assert (old in hunk.left[0], new in hunk.right[0]) == (True, True)
+    without = re.sub(rf"(?:, )?(?:ttg\.target = )?{re.escape(old)}(?: : i32)?", "", text)
+    assert compare.compare("ttir", text.encode(), without.encode()).verdict is Verdict.EQUIVALENT

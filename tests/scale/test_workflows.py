@@ -83,7 +83,7 @@ def test_the_commands_are_found():
 
 def test_make_knows_the_targets():
     wanted = {m for script in scripts() for m in re.findall(r"^make (\w+)", script, re.MULTILINE)}
-    assert wanted == {"lint", "test"}
+    assert wanted == {"lint", "test", "selfcheck"}
     makefile = (ROOT / "Makefile").read_text()
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in wanted)
 
