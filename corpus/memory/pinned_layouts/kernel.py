@@ -18,7 +18,8 @@ def pinned_layouts(
     """Write the transpose of x to y; ``LAYOUT`` names the layout of the tile.
 
     "padded" adds 8 elements after every row, "swizzled" permutes groups of 8 elements within a
-    row by its number, "plain" does neither.
+    row by its number, "plain" does neither. "cute" and "wgmma" are the same permutation as CuTe's
+    Swizzle<3, 3, 3> and as what Hopper's tensor cores read.
     """
     if LAYOUT == "padded":
         layout: tl.constexpr = tlx.padded_shared_layout_encoding.with_identity_for(
@@ -27,6 +28,19 @@ def pinned_layouts(
     elif LAYOUT == "swizzled":
         layout: tl.constexpr = tlx.swizzled_shared_layout_encoding(
             8, 1, 8, [1, 0], [1, 1], [1, 1], [1, 1], [1, 0]
+        )
+    elif LAYOUT == "cute":
+        layout: tl.constexpr = tlx.swizzled_layout(3, 3, 3)
+    elif LAYOUT == "wgmma":
+        layout: tl.constexpr = tlx.nv_mma_shared_layout_encoding(
+            [BLOCK_M, BLOCK_N],
+            [1, 0],
+            tlx.dtype_of(x_ptr),
+            [1, 1],
+            [1, 1],
+            [1, 0],
+            False,
+            True,
         )
     else:
         layout: tl.constexpr = tlx.swizzled_shared_layout_encoding(
