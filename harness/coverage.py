@@ -2,8 +2,8 @@
 
 Names and signatures are read from each toolchain at run time; which cases use them is noted by
 the workers as they compile (``harness.worker.usage``). A name counts as exercised on a target
-only if a case that uses it compiled there on a side, and that side printed no error: what could
-not be made may have been left out.
+only if a case that uses it compiled there on a side, that side printed no error (what could not
+be made may have been left out), and the case's FileCheck files hold there.
 """
 
 from __future__ import annotations
@@ -80,12 +80,15 @@ def _use(target: str, name: str, having: Sequence[str], results: Sequence[CaseRe
     compiled = []
     refusals = {}
     for role in having:
-        sides = [r.compilations[role] for r in results if role in r.compilations]
-        sides = [side for side in sides if name in side.names]
-        if any(side.outcome is Outcome.OK and not side.printed_errors for side in sides):
+        sides = [
+            (len(side.names), _against(result, side))
+            for result in results
+            if (side := result.compilations.get(role)) is not None and name in side.names
+        ]
+        if any(not words for _, words in sides):
             compiled.append(role)
         elif sides:
-            refusals[role] = _words(min(sides, key=lambda side: len(side.names)))
+            refusals[role] = min(sides)[1]
     return NameUse(target, tuple(r.case.id for r in results), tuple(compiled), refusals)
 
 
@@ -100,15 +103,21 @@ def _as_text(signature: Sequence[Sequence[str]] | None) -> str | None:
     return f"({', '.join(parts)})"
 
 
-def _words(compilation: Compilation) -> str:
-    """The line of a failure, or of what a success printed, that says why."""
-    failure = compilation.failure
-    said = compilation.printed_errors if failure is None else failure.message
+def _against(result: CaseResult, side: Compilation) -> str:
+    """Why a side does not show that what it uses works there; empty if nothing says so.
+
+    The line of its failure, or of what it printed, that says why; or the check that failed.
+    """
+    failure = side.failure
+    if failure is None and not side.printed_errors:
+        broken = [c.file for c in result.checks if c.role == side.role and not c.passed]
+        return f"compiles, but {broken[0]} does not hold" if broken else ""
+    said = side.printed_errors if failure is None else failure.message
     lines = [line.strip() for line in said.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Invoked with:")]
     errors = [line for line in lines if "error:" in line]
     if failure is not None and not errors:
         if lines[-1:] == ["^"]:  # it points at the kernel, and says no more
             lines.append(f"{failure.exception} at: {' '.join(lines[-2:-1])}")
-        lines = lines or [failure.signal]
+        lines = lines or [failure.signal or failure.phase]
     return (errors[:1] or lines[-1:])[0][:300]

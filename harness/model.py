@@ -400,9 +400,9 @@ class LedgerProblem(Record, frozen=True):
 class NameUse(Record, frozen=True):
     """What became, on one target, of the cases that use a public TLX name.
 
-    ``compiled`` are the sides on which at least one of ``cases`` compiled without printing an
-    error; ``refusals`` has the words of each other side that has the name, on the case that uses
-    least else.
+    ``compiled`` are the sides on which at least one of ``cases`` compiled, printed no
+    error and held its checks; ``refusals`` has the words of each other side that has the name,
+    on the case that uses least else.
     """
 
     target: str

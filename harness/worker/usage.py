@@ -27,12 +27,12 @@ def watch(path: str) -> None:
     for name, value in public.items():
         names.setdefault(id(value), []).append(name)
     seen: set[int] = set()
-    file = open(path, "w", buffering=1)  # noqa: SIM115  open to the child's end
 
     def note(value: Any) -> None:
         if id(value) in names and id(value) not in seen:
             seen.add(id(value))
-            file.writelines(f"{name}\n" for name in names[id(value)])
+            with open(path, "a") as file:  # not kept open: a kernel file may write anywhere
+                file.writelines(f"{name}\n" for name in names[id(value)])
 
     for value in public.values():
         if isinstance(value, type) and not issubclass(value, enum.Enum):

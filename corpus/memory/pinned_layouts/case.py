@@ -67,7 +67,7 @@ KERNEL = Kernel(
         _spec("fp16", "swizzled", (64, 64), 160, 208, HOPPER),
         _spec("fp32", "plain", (32, 64), 101, 203, HOPPER),
         _spec("fp16", "cute", (64, 64), 160, 208, EVERYWHERE),
-        _spec("fp16", "wgmma", (64, 64), 160, 208, EVERYWHERE),
+        _spec("fp16", "wgmma", (64, 64), 160, 208, ("cuda:90", "hip:gfx942", "hip:gfx950")),
     ],
     launch=launch,
     reference=reference,

@@ -46,7 +46,9 @@ def pinned_layouts(
         layout: tl.constexpr = tlx.swizzled_shared_layout_encoding(
             1, 1, 1, [1, 0], [1, 1], [1, 1], [1, 1], [1, 0]
         )
-    buffers = tlx.local_alloc((BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1, layout=layout)
+    buffers = tlx.local_alloc(
+        (BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1, tlx.storage_kind.smem, layout=layout
+    )
     tile = tlx.local_view(buffers, 0)
     m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)

@@ -109,6 +109,8 @@ def unsupported(x_ptr, y_ptr, OPERATION: tl.constexpr):
         spec.set_buffer_overlap(tlx.reuse_group(a, b, group_type=tlx.reuse_group_type.shared))
         tlx.local_store(a[0], x)
         x = tlx.local_load(a[0])
+    elif OPERATION == "reuse_group_ir_type":
+        tlx.reuse_group_ir_type(tlx.reuse_group_type.shared)
     elif OPERATION == "stoch_round":
         x = tlx.stoch_round(x, tl.float16, tl.full((64, 64), 1, tl.uint32)).to(tl.float32)
     elif OPERATION == "tcgen05_commit":
@@ -116,7 +118,7 @@ def unsupported(x_ptr, y_ptr, OPERATION: tl.constexpr):
         tlx.tcgen05_commit(bars[0])
     elif OPERATION == "thread_id":
         x += tlx.thread_id(0)
-    elif OPERATION == "tmem":
+    elif OPERATION == "tensor_memory":
         encoding: tl.constexpr = tlx.tensor_memory_layout_encoding(64, 64, 1, 1, 1)
         buffer = tlx.local_alloc(
             (64, 64), tl.float32, tl.constexpr(1), tlx.storage_kind.tmem, layout=encoding
@@ -135,10 +137,10 @@ def unsupported(x_ptr, y_ptr, OPERATION: tl.constexpr):
         x = data.to(tl.float32)
         tl.store(y_ptr + row[:, None] * 2 + tl.arange(0, 2)[None, :], scales)
     elif OPERATION == "async_dot_scaled":
-        a = tlx.local_alloc((64, 64), tl.float8e4nv, tl.constexpr(1))
+        a = tlx.local_alloc((64, 64), tl.float8e5, tl.constexpr(1))
         s = tlx.local_alloc((64, 2), tl.uint8, tl.constexpr(1))
         c = tlx.local_alloc((64, 64), tl.float32, tl.constexpr(1))
-        tlx.async_dot_scaled(a[0], a[0], c[0], s[0], "e4m3", s[0], "e4m3")
+        tlx.async_dot_scaled(a[0], a[0], c[0], s[0], "e5m2", s[0], "e5m2")
     elif OPERATION == "vote_ballot_sync":
         x += tlx.vote_ballot_sync(0xFFFFFFFF, x > 0).to(tl.float32)
     elif OPERATION == "register_layout":
