@@ -35,8 +35,8 @@ class Input:
     (``fp16``, ``bf16``, ``fp32``, ``fp8e4nv``, ``fp8e5``, ``i8``, ``i32``, ...). ``fill``
     fixes the contents where a kernel's contract needs it: ``"data"`` follows the
     distribution under test, ``"positive"`` its absolute value, ``"index"`` counts
-    0, 1, 2, ... modulo ``modulo``. ``specials`` says that NaN, Inf and subnormals are
-    within the contract.
+    0, 1, 2, ... modulo ``modulo``, from ``offset`` up. ``specials`` says that NaN, Inf and
+    subnormals are within the contract.
     """
 
     shape: tuple[int, ...]
@@ -44,6 +44,11 @@ class Input:
     fill: Literal["data", "positive", "index"] = "data"
     modulo: int | None = None
     specials: bool = True
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if self.offset and self.fill != "index":
+            raise ValueError(f"fill {self.fill!r} takes no offset, only 'index' does")
 
 
 @dataclasses.dataclass(frozen=True)

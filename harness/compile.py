@@ -28,7 +28,7 @@ from harness.model import Case, Compilation, Failure, Outcome, PassStep
 from harness.store import Store
 from harness.toolchains import Controls, Toolchain
 
-CAPTURE_VERSION = 5
+CAPTURE_VERSION = 6
 START_TIMEOUT = 120.0
 TLX = "triton.language.extra.tlx"
 ROOT = Path(__file__).resolve().parent.parent
@@ -322,6 +322,7 @@ def _collect(
         trace = [msgspec.json.decode(line, type=PassStep) for line in lines]
         store.keep_snapshots(key, folder / "ir")
     outcome, failure = _failure(result, ended, folder)
+    names = folder / "names"
     return Compilation(
         case=case.id,
         key=key,
@@ -334,6 +335,7 @@ def _collect(
         seconds=ended["seconds"],
         stepped=stepped,
         printed_errors=_diagnostic(ended["output"]) if outcome is Outcome.OK else "",
+        names=tuple(sorted(names.read_text().split())) if names.exists() else (),
     )
 
 

@@ -1,23 +1,22 @@
 """Coverage of the TLX language: each public name, on each side, and the cases that use it.
 
-Names and signatures are read from each toolchain at run time; which kernels use them, from the
-kernels' source. A name counts as exercised on a target only if a case that uses it compiled
-there on a side.
+Names and signatures are read from each toolchain at run time; which cases use them is noted by
+the workers as they compile (``harness.worker.usage``). A name counts as exercised on a target
+only if a case that uses it compiled there on a side, that side printed no error (what could not
+be made may have been left out), and the case's FileCheck files hold there.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from harness.compile import Worker, scratch
-from harness.model import CaseResult, NameCoverage, Outcome
+from harness.model import CaseResult, Compilation, NameCoverage, NameUse
 from harness.store import Store, digest
 
-TLX_MODULES = ("triton.language.extra.tlx",)
 Surface = dict[str, tuple[str, str | None]]
 
 
@@ -49,56 +48,48 @@ def surface(worker: Worker, fingerprint: str, store: Store) -> Surface:
 def measure(
     surfaces: Mapping[str, Surface], results: Sequence[CaseResult]
 ) -> tuple[NameCoverage, ...]:
-    """One record for each name that a side has, or that a kernel uses."""
-    used: dict[str, list[CaseResult]] = {}
+    """One record for each name that a side has."""
+    using: dict[str, dict[str, list[CaseResult]]] = {}
     for result in results:
-        for name in names_used(result.case.source):
-            used.setdefault(name, []).append(result)
+        for name in {name for side in result.compilations.values() for name in side.names}:
+            using.setdefault(name, {}).setdefault(str(result.case.target), []).append(result)
     every = sorted({name for names in surfaces.values() for name in names})
     found = []
     for name in every:
-        using = used.get(name, [])
-        signatures = {
-            role: names[name][1] or "" for role, names in surfaces.items() if name in names
-        }
+        having = [role for role, names in surfaces.items() if name in names]
         found.append(
             NameCoverage(
                 name=name,
-                kind=next(names[name][0] for names in surfaces.values() if name in names),
-                signatures=signatures,
-                cases=tuple(result.case.id for result in using),
-                targets=tuple(
-                    sorted({str(r.case.target) for r in using if _compiled_somewhere(r)})
+                kind=surfaces[having[0]][name][0],
+                signatures={role: surfaces[role][name][1] or "" for role in having},
+                uses=tuple(
+                    _use(target, name, having, cases)
+                    for target, cases in sorted(using.get(name, {}).items())
                 ),
-                failures={
-                    role: words
-                    for role in signatures
-                    if (words := _failure_everywhere(role, using))
-                },
             )
         )
     return tuple(found)
 
 
-def names_used(source: str) -> frozenset[str]:
-    """The attributes of the TLX module that a kernel file uses; empty if it does not parse."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return frozenset()
-    aliases = set()
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            aliases |= {a.asname or a.name for a in node.names if a.name in TLX_MODULES}
-        elif isinstance(node, ast.ImportFrom) and node.module in TLX_MODULES:
-            names |= {a.name for a in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == "triton.language.extra":
-            aliases |= {a.asname or a.name for a in node.names if a.name == "tlx"}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in aliases:
-            names.add(node.attr)
-    return frozenset(names)
+def targets_of(coverage: Sequence[NameCoverage]) -> tuple[str, ...]:
+    """The targets on which any name was tried, sorted."""
+    return tuple(sorted({use.target for entry in coverage for use in entry.uses}))
+
+
+def _use(target: str, name: str, having: Sequence[str], results: Sequence[CaseResult]) -> NameUse:
+    compiled = []
+    refusals = {}
+    for role in having:
+        sides = [
+            (len(side.names), _against(result, side))
+            for result in results
+            if (side := result.compilations.get(role)) is not None and name in side.names
+        ]
+        if any(not words for _, words in sides):
+            compiled.append(role)
+        elif sides:
+            refusals[role] = min(sides)[1]
+    return NameUse(target, tuple(r.case.id for r in results), tuple(compiled), refusals)
 
 
 def _as_text(signature: Sequence[Sequence[str]] | None) -> str | None:
@@ -112,14 +103,21 @@ def _as_text(signature: Sequence[Sequence[str]] | None) -> str | None:
     return f"({', '.join(parts)})"
 
 
-def _compiled_somewhere(result: CaseResult) -> bool:
-    return any(c.outcome is Outcome.OK for c in result.compilations.values())
+def _against(result: CaseResult, side: Compilation) -> str:
+    """Why a side does not show that what it uses works there; empty if nothing says so.
 
-
-def _failure_everywhere(role: str, using: Sequence[CaseResult]) -> str:
-    """The side's own words, if no case that uses a name compiles there; else nothing."""
-    sides = [result.compilations[role] for result in using if role in result.compilations]
-    if not sides or any(side.outcome is Outcome.OK for side in sides):
-        return ""
-    failure = sides[0].failure
-    return failure.message.strip().splitlines()[-1][:300] if failure is not None else ""
+    The line of its failure, or of what it printed, that says why; or the check that failed.
+    """
+    failure = side.failure
+    if failure is None and not side.printed_errors:
+        broken = [c.file for c in result.checks if c.role == side.role and not c.passed]
+        return f"compiles, but {broken[0]} does not hold" if broken else ""
+    said = side.printed_errors if failure is None else failure.message
+    lines = [line.strip() for line in said.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("Invoked with:")]
+    errors = [line for line in lines if "error:" in line]
+    if failure is not None and not errors:
+        if lines[-1:] == ["^"]:  # it points at the kernel, and says no more
+            lines.append(f"{failure.exception} at: {' '.join(lines[-2:-1])}")
+        lines = lines or [failure.signal or failure.phase]
+    return (errors[:1] or lines[-1:])[0][:300]

@@ -33,14 +33,17 @@ def outcome(reference: Compilation, candidate: Compilation) -> tuple[str, str]:
 
     ``OK``; ``ERROR(plugin)`` and its like when one side fails; ``BOTH ERROR`` when both fail
     alike, ``ERROR(fork) CRASH(plugin)`` when they fail differently; ``OK, errors
-    printed(plugin)`` when a side succeeded after printing an error.
+    printed(plugin)`` when a side succeeded after printing an error, ``BOTH PRINT ERRORS`` when
+    both did, and the same one.
     """
     sides = (reference, candidate)
     if all(side.outcome is Outcome.OK for side in sides):
         printed = [side for side in sides if side.printed_errors]
-        if not printed or len({_plain(side.printed_errors) for side in sides}) == 1:
+        if not printed:
             return "OK", ""
         label = f"OK, errors printed({', '.join(side.role for side in printed)})"
+        if len({_plain(side.printed_errors) for side in sides}) == 1:
+            label = "BOTH PRINT ERRORS"
         text = label + "".join(_plain(side.printed_errors) for side in printed)
         return label, _short_hash(text)
     failed = [side for side in sides if side.outcome is not Outcome.OK]

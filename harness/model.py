@@ -221,7 +221,8 @@ class Compilation(Record, frozen=True):
     that the back end is given, as ``make_llir`` begins, with locations), ``llir``,
     ``ptx``/``amdgcn``, ``cubin``/``hsaco``, ``metadata`` (launch metadata, JSON) and
     ``stderr`` (when not empty) to stored bytes. ``printed_errors`` holds the error lines that
-    a successful compilation printed all the same: evidence, not noise.
+    a successful compilation printed all the same: evidence, not noise. ``names`` are the public
+    TLX names that its front end used before it ended (see ``harness.worker.usage``).
     """
 
     case: str
@@ -235,6 +236,7 @@ class Compilation(Record, frozen=True):
     seconds: float = 0.0
     stepped: bool = True
     printed_errors: str = ""
+    names: tuple[str, ...] = ()
 
     def produced(self, stage: str) -> bool:
         """Whether there is an artifact to compare at ``stage`` (``sass`` comes from cubin)."""
@@ -428,19 +430,54 @@ class LedgerProblem(Record, frozen=True):
     message: str
 
 
-class NameCoverage(Record, frozen=True):
-    """A public TLX name: how each side that has it calls it, and which cases use it.
+class NameUse(Record, frozen=True):
+    """What became, on one target, of the cases that use a public TLX name.
 
-    ``targets`` are those on which a case that uses it compiled on at least one side;
-    ``failures`` has a side's own words where no case that uses it compiles there.
+    ``compiled`` are the sides on which at least one of ``cases`` compiled, printed no
+    error and held its checks; ``refusals`` has the words of each other side that has the name,
+    on the case that uses least else.
     """
+
+    target: str
+    cases: tuple[str, ...]
+    compiled: tuple[str, ...] = ()
+    refusals: dict[str, str] = {}
+
+
+USE_STATES = {
+    "compiled": "each side that has the name compiles a case that uses it",
+    "partly": "one side does; the other refuses, or does without it",
+    "refused": "tried, and refused by each side",
+    "untried": "no case tries it there",
+}
+
+
+class NameCoverage(Record, frozen=True):
+    """A public TLX name: how each side that has it calls it, and its uses, by target."""
 
     name: str
     kind: str
     signatures: dict[str, str]
-    cases: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    failures: dict[str, str] = {}
+    uses: tuple[NameUse, ...] = ()
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Every case that uses the name."""
+        return tuple(case for use in self.uses for case in use.cases)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Where it is exercised: a case that uses it compiled there on at least one side."""
+        return tuple(use.target for use in self.uses if use.compiled)
+
+    def state(self, target: str) -> str:
+        """What is known of the name on a target: a key of USE_STATES."""
+        for use in self.uses:
+            if use.target == target:
+                if len(use.compiled) == len(self.signatures):
+                    return "compiled"
+                return "partly" if use.compiled else "refused"
+        return "untried"
 
 
 class Part(Record, frozen=True):

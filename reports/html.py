@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from harness.model import Status
+from harness.model import USE_STATES, Status
 from reports.cases import ALARMS, CaseView, KernelView
 from reports.files import Links
 from reports.hunks import diffs_of
+from reports.names import SIGNS, use_counts
 from reports.templating import fragment, page
 from reports.trends import TrendView
 from reports.view import RunView
@@ -110,11 +111,15 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
 
 def coverage_page(view: RunView) -> str:
     """The public TLX names: who has them, how they are called, what exercises them."""
-    rows = [(name, fragment("name.html.j2", name=name, view=view)) for name in view.names]
+    counts = use_counts(view.names)
+    given = {"view": view, "targets": [target for target, _ in counts], "signs": SIGNS}
+    given["states"] = USE_STATES
+    rows = [(name, fragment("name.html.j2", name=name, **given)) for name in view.names]
     listed = _fitting(rows, ROWS_LIMIT)
     return page(
         "coverage.html.j2",
-        view=view,
+        **given,
+        counts=counts,
         rows=[html for _, html in rows[: len(listed)]],
         unlisted=len(rows) - len(listed),
     )

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from harness.change import Changes
 from harness.explanation import AlignedPass
-from harness.model import NameCoverage, Run, Status, ToolchainIdentity
+from harness.model import Run, Status, ToolchainIdentity
 from harness.trend import Export
-from reports.cases import ALARMS, CaseView, KernelView, kernels_of, statuses_of
+from reports.cases import ALARMS, CaseView, KernelView, kernels_of
 from reports.gpu import GpuView, gpu_of
+from reports.names import NameView, names_of
 from reports.plugins import PluginView, plugins_of
 from reports.tallies import (
     Figure,
@@ -23,34 +24,6 @@ from reports.tallies import (
     stages_of,
 )
 from reports.trends import TrendView, trend_view
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NameView:
-    """A public TLX name with the cases that use it and how often each status occurs there."""
-
-    entry: NameCoverage
-    cases: tuple[CaseView, ...]
-
-    @property
-    def shared(self) -> bool:
-        """Whether both sides have the name."""
-        return len(self.entry.signatures) > 1
-
-    @property
-    def only(self) -> str:
-        """The side that alone has the name; empty if both have it."""
-        return "" if self.shared else next(iter(self.entry.signatures), "")
-
-    @property
-    def same(self) -> bool:
-        """Whether every side that has the name calls it the same way."""
-        return len(set(self.entry.signatures.values())) == 1
-
-    @property
-    def statuses(self) -> list[tuple[Status, int]]:
-        """How many of the cases have each status, the worst status first."""
-        return statuses_of(self.cases)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,7 +82,7 @@ def build(run: Run, history: Export | None = None) -> RunView:
             (role, distributions(run.toolchains.get(role)))
             for role in (run.reference, run.candidate)
         ),
-        names=_names(run, cases),
+        names=names_of(run, cases),
         gpu=gpu,
         plugins=plugins_of(run, cases),
         changes=history.changes if history else None,
@@ -123,14 +96,6 @@ def distributions(toolchain: ToolchainIdentity | None) -> str:
         return "not described in this run"
     of_triton = [d for d in toolchain.distributions if "triton" in d.lower()]
     return " + ".join(d.replace("==", " ") for d in of_triton or toolchain.distributions)
-
-
-def _names(run: Run, cases: Sequence[CaseView]) -> tuple[NameView, ...]:
-    by_id = {case.id: case for case in cases}
-    return tuple(
-        NameView(entry, tuple(by_id[case] for case in entry.cases if case in by_id))
-        for entry in run.coverage
-    )
 
 
 def _sentence(run: Run, cases: Sequence[CaseView]) -> tuple[str, str]:

@@ -147,8 +147,8 @@ def _argument(
     argument: Input | Output | Scalar | Descriptor, triton_type: str
 ) -> manifest.Argument:
     match argument:
-        case Input(shape, dtype, fill, modulo, specials):
-            return manifest.InputTensor(_plain(shape), dtype, fill, modulo, specials)
+        case Input(shape, dtype, fill, modulo, specials, offset):
+            return manifest.InputTensor(_plain(shape), dtype, fill, modulo, specials, offset)
         case Output(shape, dtype, initial):
             return manifest.OutputTensor(_plain(shape), dtype, initial)
         case Descriptor(tensor, _):

@@ -47,7 +47,8 @@ def generate(tensor: InputTensor, distribution: str, seed: int, label: str) -> A
     form = formats.find(tensor.dtype)
     count = math.prod(tensor.shape)
     if tensor.fill == "index":
-        values = np.arange(count, dtype=np.int64) % (tensor.modulo or _index_limit(form))
+        limit = tensor.modulo or _index_limit(form)
+        values = np.arange(count, dtype=np.int64) % limit + tensor.offset
         return formats.encode(values.astype(np.float64), form).reshape(tensor.shape)
     stream = np.random.Philox(key=_key(seed, distribution, label))
     bits = _data(form, distribution, stream, count)

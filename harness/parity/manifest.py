@@ -28,6 +28,7 @@ class InputTensor(Record, tag="input", frozen=True):
     fill: Literal["data", "positive", "index"] = "data"
     modulo: Extent | None = None
     specials: bool = True
+    offset: int = 0
 
 
 class OutputTensor(Record, tag="output", frozen=True):

@@ -7,7 +7,7 @@ import os
 import traceback
 from typing import Any, Callable
 
-from harness.worker import hooks, source, stepping, surface
+from harness.worker import hooks, source, stepping, surface, usage
 
 LAUNCH_METADATA = (
     "name",
@@ -33,6 +33,8 @@ def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
     """Compile one case, leaving stages in ``cache/`` and what the Recorder keeps."""
     recorder = stepping.Recorder(folder, request["step"], SNAPSHOT_LIMIT)
     recorder.entering("import", "")
+    if request["step"]:  # a second opinion is left as alone as possible
+        usage.watch(os.path.join(folder, "names"))
     case = request["case"]
     kernel = source.load_kernel(
         case["source"], case["virtual_path"], case["folder"], case["function"]

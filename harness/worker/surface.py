@@ -16,15 +16,22 @@ def read() -> dict[str, dict[str, Any]]:
     A signature is a list of [name, kind, default], defaults as text; parameters that the
     compiler fills in itself (those whose names start with an underscore) are left out.
     """
+    return {
+        name: {"kind": _kind(value), "signature": _signature(value)}
+        for name, value in public().items()
+    }
+
+
+def public() -> dict[str, Any]:
+    """The public names of the TLX module, sorted, and what they are."""
     module = importlib.import_module(TLX)
-    found: dict[str, dict[str, Any]] = {}
     listed = set(getattr(module, "__all__", ()))
+    found: dict[str, Any] = {}
     for name in sorted(set(dir(module)) | listed):
         value = getattr(module, name, None)
         private = name.startswith("_") and name not in listed
-        if private or isinstance(value, types.ModuleType) or not _is_tlx(value):
-            continue
-        found[name] = {"kind": _kind(value), "signature": _signature(value)}
+        if not (private or isinstance(value, types.ModuleType) or not _is_tlx(value)):
+            found[name] = value
     return found
 
 

@@ -162,6 +162,15 @@ def test_an_error_printed_by_a_side_that_succeeded_is_not_ignored():
     assert judged([], entries=(), sides=sides)["outcome"] is Status.NEW
 
 
+@pytest.mark.parametrize(("expect", "status"), [("compile", "REFUSED"), ("refuse", "PASS")])
+def test_the_same_error_printed_by_both_is_agreement_never_a_pass(expect: str, status: str):
+    sides = tuple(compilation(role, printed_errors="error: no") for role in ("fork", "plugin"))
+    label, fingerprint = judge.outcome(*sides)
+    assert (label, bool(fingerprint)) == ("BOTH PRINT ERRORS", True)
+    case = msgspec.structs.replace(CASE, expect=expect)
+    assert judged([], entries=(), case=case, sides=sides)["outcome"] is Status[status]
+
+
 def test_a_failing_check_fails_whatever_the_verdicts():
     checks = (
         Check("ttgir.check", "ttgir", "fork", True),

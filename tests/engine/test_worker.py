@@ -70,6 +70,16 @@ def test_stepping_changes_no_artifact(
         assert stepped.artifacts[stage] == plain.artifacts[stage]
 
 
+def test_the_names_that_a_compilation_uses_are_noted(worker: Worker, write_kernel, tmp_path: Path):
+    dead = "    if BLOCK < 0:\n        tlx.fence('gpu')\n    tlx.cluster_size_1d()\n    mask ="
+    done = attempt(worker, write_kernel("ends", replace={"    mask =": dead}), tmp_path)
+    assert done.outcome is Outcome.ERROR
+    # Looked up by the kernel before it failed, and instances that its operations made.
+    assert {"local_alloc", "buffered_tensor", "shared_layout_encoding"} <= set(done.names)
+    assert "cluster_size_1d" in done.names
+    assert not {"fence", "local_store"} & set(done.names)  # switched off, and never reached
+
+
 PROTOCOL_NOISE = """
 import os
 for descriptor in range(1, 32):

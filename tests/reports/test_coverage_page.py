@@ -1,10 +1,10 @@
-"""The page of TLX names: who has each, how it is called, and what exercises it."""
+"""The page of TLX names: who has each, how it is called, and what exercises it where."""
 
 import msgspec
 import pytest
 from pages import Page
 
-from harness.model import NameCoverage
+from harness.model import NameCoverage, NameUse
 from reports import html, write_report
 from reports.view import build
 
@@ -13,13 +13,26 @@ BOTH = {"fork": "(buffer)", "plugin": "(buffer)"}
 
 @pytest.fixture(scope="module")
 def names(run):
-    case = run.results[0].case
+    case = run.results[0].case.id
+    refused = {"plugin": "op <x> not registered"}
     return (
-        NameCoverage("used", "function", BOTH, (case.id,), (str(case.target),)),
+        NameCoverage(
+            "used",
+            "function",
+            BOTH,
+            (
+                NameUse("cuda:90", (case,), ("fork", "plugin")),
+                NameUse("hip:gfx950", (case,), ("fork",), refused),
+            ),
+        ),
         NameCoverage("idle", "function", BOTH),
         NameCoverage("other", "function", {"fork": "(a)", "plugin": "(a, b=None)"}),
-        NameCoverage("mine", "function", {"plugin": "(x)"}),
-        NameCoverage("bad", "class", BOTH, (case.id,), (), {"plugin": "op <x> not registered"}),
+        NameCoverage(
+            "mine", "function", {"plugin": "(x)"}, (NameUse("cuda:90", (case,), ("plugin",)),)
+        ),
+        NameCoverage(
+            "bad", "class", BOTH, (NameUse("cuda:90", (case,), (), {"fork": "no", **refused}),)
+        ),
     )
 
 
@@ -43,18 +56,19 @@ def test_the_figures_count_what_is_exercised_and_the_same(page):
     ]
 
 
-def test_a_name_shows_its_side_its_signatures_and_its_cases(page, run):
+def test_each_target_counts_the_names_of_both_sides_by_what_is_known(page):
+    assert row(page, "cuda:90") == "cuda:90 1 0 1 2"
+    assert row(page, "hip:gfx950") == "hip:gfx950 0 1 0 3"
+
+
+def test_a_name_shows_its_side_its_signatures_its_cases_and_its_refusals(page, run):
     assert run.results[0].case.id in row(page, "used")
-    assert "both none" in row(page, "idle")
+    assert row(page, "used").startswith("usedfunction both ● ◐")
+    assert "plugin on hip:gfx950: op <x> not registered" in row(page, "used")
+    assert "both ? ?" in row(page, "idle")
     assert "fork (a)plugin (a, b=None)" in row(page, "other")
-    assert "plugin only" in row(page, "mine")
-    assert "plugin compiles no case of it: op <x> not registered" in row(page, "bad")
-
-
-def test_names_that_nothing_exercises_are_listed_apart(page):
-    (section,) = [s for s in page.all("section") if s.attributes["aria-labelledby"] == "h-idle"]
-    assert {code.text for code in page.all("code") if code.text in section.text} >= {"idle", "bad"}
-    assert "used" not in section.text.replace("exercised", "")
+    assert "plugin only ● ?" in row(page, "mine")
+    assert "both × ?" in row(page, "bad")
 
 
 def test_the_index_leads_there_only_if_it_was_measured(run, store, names, tmp_path):

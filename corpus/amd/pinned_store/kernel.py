@@ -30,4 +30,5 @@ def pinned_store(a_ptr, b_ptr, c_ptr, k, BLOCK_K: tl.constexpr):
         )
         total = tl.dot(a, b, total)
     c = tlx.require_layout(total.to(tlx.dtype_of(c_ptr)), ROWS_OF_EIGHT)
+    tlx.assert_same_layout(c, ROWS_OF_EIGHT)
     tl.store(c_ptr + (program * 64 + rows)[:, None] * 64 + columns[None, :], c)

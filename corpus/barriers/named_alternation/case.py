@@ -48,7 +48,7 @@ def reference(
 
 KERNEL = Kernel(
     function="named_alternation",
-    targets=("cuda:90", "cuda:100"),
+    targets=("cuda:80", "cuda:90", "cuda:100"),
     primary=("cuda:90",),
     specs=[
         _spec("fp32", 128, 7, 1000, 4),

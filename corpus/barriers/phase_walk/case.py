@@ -43,7 +43,7 @@ def reference(
 
 KERNEL = Kernel(
     function="phase_walk",
-    targets=("cuda:90", "cuda:100"),
+    targets=("cuda:80", "cuda:90", "cuda:100"),
     primary=("cuda:90",),
     specs=[
         _spec("i32", 128, 1, 1, 17, 1000, 4),

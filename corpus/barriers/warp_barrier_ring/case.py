@@ -51,7 +51,7 @@ def reference(
 
 KERNEL = Kernel(
     function="warp_barrier_ring",
-    targets=("cuda:90", "cuda:100"),
+    targets=("cuda:80", "cuda:90", "cuda:100"),
     primary=("cuda:90",),
     specs=[
         _spec(2, 128, 128 * 7 + 5, 4, 1),

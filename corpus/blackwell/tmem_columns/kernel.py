@@ -38,7 +38,7 @@ def tmem_columns(
         b = tl.load(b_ptr + k[:, None] * BLOCK_N + columns[None, :])
         tlx.local_store(tlx.local_view(a_tiles, buffer), a)
         tlx.local_store(tlx.local_view(b_tiles, buffer), b)
-        tlx.fence("async_shared")
+        tlx.fence_async_shared()
         tlx.async_dot(
             tlx.local_view(a_tiles, buffer),
             tlx.local_view(b_tiles, buffer),

@@ -45,7 +45,6 @@ def reference(
 KERNEL = Kernel(
     function="cluster_ids",
     targets=("cuda:90", "cuda:100"),
-    primary=("cuda:90",),
     specs=[
         _spec((4, 1, 1), 2, with_size=False),
         _spec((4, 1, 1), 4, with_size=True),

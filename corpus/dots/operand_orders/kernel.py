@@ -58,7 +58,7 @@ def operand_orders(
             b = tl.load(b_ptr + k[:, None] * N + col[None, :], mask=mask, other=0.0)
             tlx.local_store(b_view, b)
         # Written by the generic proxy, read by the async proxy.
-        tlx.fence("async_shared")
+        tlx.fence_async_shared()
         acc = tlx.async_dot(a_view, b_view, acc, input_precision=PRECISION)
         # The other half of each ring is free once the dot before has finished.
         acc = tlx.async_dot_wait(1, acc)

@@ -5,9 +5,17 @@ from collections.abc import Mapping
 
 from harness.case import Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
 
+EVERYWHERE = ("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950")
+HOPPER = ("cuda:90",)
+
 
 def _spec(
-    dtype: str, layout: str, block: tuple[int, int], rows: int, columns: int, warps: int = 4
+    dtype: str,
+    layout: str,
+    block: tuple[int, int],
+    rows: int,
+    columns: int,
+    targets: tuple[str, ...],
 ) -> Spec:
     sizes = {"rows": rows, "columns": columns}
     return Spec(
@@ -19,7 +27,8 @@ def _spec(
             "y_ptr",
             *(name for name, size in sizes.items() if size % 16 == 0),
         ),
-        options={"num_warps": warps},
+        options={"num_warps": 4},
+        targets=targets,
         problem=sizes,
         speed={"rows": 4096, "columns": 4096},
     )
@@ -52,12 +61,13 @@ def reference(
 
 KERNEL = Kernel(
     function="pinned_layouts",
-    targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
-    primary=("cuda:90",),
+    targets=EVERYWHERE,
     specs=[
-        _spec("fp16", "padded", (64, 64), 160, 208),
-        _spec("fp16", "swizzled", (64, 64), 160, 208),
-        _spec("fp32", "plain", (32, 64), 101, 203),
+        _spec("fp16", "padded", (64, 64), 160, 208, EVERYWHERE),
+        _spec("fp16", "swizzled", (64, 64), 160, 208, HOPPER),
+        _spec("fp32", "plain", (32, 64), 101, 203, HOPPER),
+        _spec("fp16", "cute", (64, 64), 160, 208, EVERYWHERE),
+        _spec("fp16", "wgmma", (64, 64), 160, 208, ("cuda:90", "hip:gfx942", "hip:gfx950")),
     ],
     launch=launch,
     reference=reference,

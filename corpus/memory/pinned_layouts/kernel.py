@@ -18,7 +18,8 @@ def pinned_layouts(
     """Write the transpose of x to y; ``LAYOUT`` names the layout of the tile.
 
     "padded" adds 8 elements after every row, "swizzled" permutes groups of 8 elements within a
-    row by its number, "plain" does neither.
+    row by its number, "plain" does neither. "cute" and "wgmma" are the same permutation as CuTe's
+    Swizzle<3, 3, 3> and as what Hopper's tensor cores read.
     """
     if LAYOUT == "padded":
         layout: tl.constexpr = tlx.padded_shared_layout_encoding.with_identity_for(
@@ -28,11 +29,26 @@ def pinned_layouts(
         layout: tl.constexpr = tlx.swizzled_shared_layout_encoding(
             8, 1, 8, [1, 0], [1, 1], [1, 1], [1, 1], [1, 0]
         )
+    elif LAYOUT == "cute":
+        layout: tl.constexpr = tlx.swizzled_layout(3, 3, 3)
+    elif LAYOUT == "wgmma":
+        layout: tl.constexpr = tlx.nv_mma_shared_layout_encoding(
+            [BLOCK_M, BLOCK_N],
+            [1, 0],
+            tlx.dtype_of(x_ptr),
+            [1, 1],
+            [1, 1],
+            [1, 0],
+            False,
+            True,
+        )
     else:
         layout: tl.constexpr = tlx.swizzled_shared_layout_encoding(
             1, 1, 1, [1, 0], [1, 1], [1, 1], [1, 1], [1, 0]
         )
-    buffers = tlx.local_alloc((BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1, layout=layout)
+    buffers = tlx.local_alloc(
+        (BLOCK_M, BLOCK_N), tlx.dtype_of(x_ptr), 1, tlx.storage_kind.smem, layout=layout
+    )
     tile = tlx.local_view(buffers, 0)
     m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)

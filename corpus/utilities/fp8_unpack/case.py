@@ -23,13 +23,16 @@ def _block(spec: Spec) -> int:
     return int(spec.constexprs["BLOCK_BYTES"]) // SIZES[spec.signature["y_ptr"][1:]]
 
 
-def _spec(packed: str, plain: str, warps: int, hints: bool = True) -> Spec:
+def _spec(
+    packed: str, plain: str, warps: int, targets: tuple[str, ...], hints: bool = True
+) -> Spec:
     return Spec(
         name=f"{packed}-{plain}-w{warps}" + ("" if hints else "-unaligned"),
         signature={"x_ptr": f"*{packed}", "y_ptr": f"*{plain}", "n": "i32"},
         constexprs={"BLOCK_BYTES": 2048, "STEPS": 3},
         divisible_by_16=("x_ptr", "y_ptr", "n") if hints else (),
         options={"num_warps": warps},
+        targets=targets,
         problem={"n": 2048 * 4 + (16 if hints else 9)},
         speed={"n": 1 << 25},
     )
@@ -62,12 +65,11 @@ def reference(
 
 KERNEL = Kernel(
     function="fp8_unpack",
-    targets=("cuda:90", "cuda:100", "hip:gfx950"),
-    primary=("cuda:90",),
+    targets=("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"),
     specs=[
-        _spec("fp8e4nv", "fp32", 4),
-        _spec("fp8e5", "fp16", 8),
-        _spec("fp8e5", "bf16", 4, hints=False),
+        _spec("fp8e4nv", "fp32", 4, ("cuda:90", "cuda:100", "hip:gfx950")),
+        _spec("fp8e5", "fp16", 8, ("cuda:80", "cuda:90", "hip:gfx942")),
+        _spec("fp8e5", "bf16", 4, ("cuda:90",), hints=False),
     ],
     launch=launch,
     reference=reference,

@@ -10,8 +10,8 @@ import numpy as np
 
 from harness.case import Expected, FloatArray, Input, Kernel, Launch, Output, Scalar, Spec
 
-NVIDIA = ("cuda:90", "cuda:100")
-AMD = ("hip:gfx950",)
+NVIDIA = ("cuda:80", "cuda:90", "cuda:100")
+AMD = ("hip:gfx942", "hip:gfx950")
 
 
 def _spec(dtype: str, block: int, targets: tuple[str, ...], hints: bool = True) -> Spec:
@@ -51,10 +51,9 @@ def reference(
 KERNEL = Kernel(
     function="pinned_rows",
     targets=(*NVIDIA, *AMD),
-    primary=("cuda:90",),
     specs=[
         _spec("fp32", 128, NVIDIA),
-        _spec("bf16", 128, NVIDIA, hints=False),
+        _spec("bf16", 128, ("cuda:90",), hints=False),
         _spec("fp16", 256, AMD),
     ],
     launch=launch,

@@ -46,7 +46,6 @@ def reference(
 KERNEL = Kernel(
     function="thread_ids",
     targets=(*NVIDIA, "hip:gfx942", "hip:gfx950"),
-    primary=("cuda:90",),
     specs=[
         _spec(0, 4, 32, ("cuda:80", "cuda:90", "cuda:100")),
         _spec(1, 2, 32, ("cuda:90",)),

@@ -42,7 +42,7 @@ def reference(
 
 KERNEL = Kernel(
     function="replicas",
-    targets=("cuda:90", "cuda:100"),
+    targets=("cuda:80", "cuda:90", "cuda:100"),
     primary=("cuda:90",),
     specs=[
         _spec(128, 1, 15, 600, 4),

@@ -60,7 +60,7 @@ def reference(
 
 KERNEL = Kernel(
     function="two_tasks",
-    targets=("cuda:90", "cuda:100"),
+    targets=("cuda:80", "cuda:90", "cuda:100"),
     primary=("cuda:90",),
     specs=[
         _spec("fp32", 256, 256 * PROGRAMS * 5 + 77, 4, 4),

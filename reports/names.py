@@ -1,0 +1,65 @@
+"""The public TLX names: which side has each, and where cases exercise it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+
+from harness.model import USE_STATES, NameCoverage, Run, Status
+from reports.cases import CaseView, statuses_of
+
+SIGNS = dict(zip(USE_STATES, ("\u25cf", "\u25d0", "\u00d7", "?"), strict=True))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NameView:
+    """A public TLX name with the cases that use it and how often each status occurs there."""
+
+    entry: NameCoverage
+    cases: tuple[CaseView, ...]
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides have the name."""
+        return len(self.entry.signatures) > 1
+
+    @property
+    def only(self) -> str:
+        """The side that alone has the name; empty if both have it."""
+        return "" if self.shared else next(iter(self.entry.signatures), "")
+
+    @property
+    def same(self) -> bool:
+        """Whether every side that has the name calls it the same way."""
+        return len(set(self.entry.signatures.values())) == 1
+
+    @property
+    def statuses(self) -> list[tuple[Status, int]]:
+        """How many of the cases have each status, the worst status first."""
+        return statuses_of(self.cases)
+
+    @property
+    def refusals(self) -> list[tuple[str, str, list[str]]]:
+        """Each side's words, and the targets on which it says them."""
+        targets: dict[tuple[str, str], list[str]] = {}
+        for use in self.entry.uses:
+            for role, words in use.refusals.items():
+                targets.setdefault((role, words), []).append(use.target)
+        return [(role, words, where) for (role, words), where in targets.items()]
+
+
+def names_of(run: Run, cases: Sequence[CaseView]) -> tuple[NameView, ...]:
+    """Every name of a run with its cases."""
+    by_id = {case.id: case for case in cases}
+    return tuple(
+        NameView(entry, tuple(by_id[case] for case in entry.cases if case in by_id))
+        for entry in run.coverage
+    )
+
+
+def use_counts(names: Sequence[NameView]) -> list[tuple[str, Counter[str]]]:
+    """For each target that any name was tried on: how many shared names are in each state."""
+    targets = sorted({use.target for name in names for use in name.entry.uses})
+    shared = [name.entry for name in names if name.shared]
+    return [(target, Counter(entry.state(target) for entry in shared)) for target in targets]
