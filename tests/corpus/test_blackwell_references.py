@@ -38,7 +38,7 @@ def fill(argument: Input, random: np.random.Generator) -> FloatArray:
     size = math.prod(argument.shape)
     if argument.fill == "index":
         values = np.arange(size, dtype=np.float64)
-        values = values % argument.modulo if argument.modulo else values
+        values = (values % argument.modulo if argument.modulo else values) + argument.offset
     elif argument.dtype.startswith("i"):
         values = random.integers(-100, 100, size).astype(np.float64)
     else:
@@ -226,6 +226,89 @@ def test_clc_tiles() -> None:
     lost = x + x
     lost[-(x.size % block) :] = 0
     assert not accepts(results["y_ptr"], lost)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_mxfp8_gemm(index: int) -> None:
+    _, _, inputs, results = case("blackwell/mxfp8_gemm", index)
+    a, b = inputs["a_desc"], inputs["b_desc"]
+    scales = inputs["a_scale_desc"], inputs["b_scale_desc"]
+    expected = results["c_desc"]
+
+    def factor(packed: FloatArray, row: int, k: int, order: Callable[[int, int], int]) -> float:
+        block = packed[0, row // 128, k // 128].reshape(512)
+        return 2.0 ** (block[order(row % 128, k % 128 // 32)] - 127)
+
+    def element(m: int, n: int, order: Callable[[int, int], int]) -> float:
+        return math.fsum(
+            a[m, k] * factor(scales[0], m, k, order) * b[n, k] * factor(scales[1], n, k, order)
+            for k in range(a.shape[1])
+        )
+
+    wrong = 0
+    for m, n in ((0, 0), (77, 100), (130, 127), (a.shape[0] - 1, b.shape[0] - 1)):
+        value = element(m, n, lambda row, group: row % 32 * 16 + row // 32 * 4 + group)
+        assert value == pytest.approx(expected.value[m, n], rel=1e-12, abs=1e-9)
+        other = element(m, n, lambda row, group: row * 4 + group)
+        wrong += abs(other - expected.value[m, n]) > np.asarray(expected.bound)[m, n]
+    assert wrong >= 2  # scales read in another order
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_mxfp8_quantise(index: int) -> None:
+    _, spec, inputs, results = case("blackwell/mxfp8_quantise", index)
+    dtype = spec.signature["q_ptr"][1:]
+    largest = {"fp8e4nv": 448.0, "fp8e5": 57344.0}[dtype]
+    groups = inputs["x_ptr"].reshape(-1, 32)
+
+    def quantised(down: int) -> tuple[FloatArray, FloatArray]:
+        exponents = np.full(len(groups), -127.0)
+        for row, group in enumerate(groups):
+            while max(map(abs, group)) / 2.0 ** exponents[row] > largest:
+                exponents[row] += 1
+        exponents -= down
+        scaled = np.clip(groups / 2.0 ** exponents[:, None], -largest, largest)
+        shape = inputs["x_ptr"].shape
+        return narrow(scaled, dtype).reshape(shape), exponents.reshape(*shape[:2], -1) + 127
+
+    values, exponents = quantised(0)
+    assert accepts(results["q_ptr"], values)
+    assert accepts(results["scale_ptr"], exponents)
+    values, exponents = quantised(1)  # a scale rounded down, which saturates
+    assert not accepts(results["q_ptr"], values)
+    assert not accepts(results["scale_ptr"], exponents)
+
+
+def test_clc_steps_and_lone_cta() -> None:
+    _, spec, inputs, results = case("blackwell/clc_steps")
+    x, block = inputs["x_ptr"], int(spec.constexprs["BLOCK"])
+    assert accepts(results["y_ptr"], x + x)
+    lost = x + x
+    lost[block : 2 * block] = 0
+    assert not accepts(results["y_ptr"], lost)
+    _, spec, inputs, results = case("clusters/lone_cta")
+    tiles = inputs["x_ptr"]
+    assert accepts(results["y_ptr"], np.array([[list(tile) for tile in steps] for steps in tiles]))
+    assert not accepts(results["y_ptr"], np.roll(tiles, 1, axis=1))  # a rank that is not 0
+
+
+def test_peer_commit() -> None:
+    _, _, inputs, results = case("clusters/peer_commit")
+    a, b, expected = inputs["a_ptr"], inputs["b_ptr"], results["c_ptr"]
+    for p, m, n in ((0, 0, 0), (1, 33, 60), (a.shape[0] - 1, 63, 1)):
+        terms = [x * y for step in range(a.shape[1]) for x, y in zip(a[p, step, m], b[step, :, n],
+                 strict=True)]  # fmt: skip
+        assert math.fsum(terms) == pytest.approx(expected.value[p, m, n], abs=1e-10)
+    early = sum(a[:, step] @ b[step] for step in range(a.shape[1] - 1))
+    assert not accepts(expected, early)  # read before the last product was done
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_prefetch_ahead(index: int) -> None:
+    _, _, inputs, results = case("utilities/prefetch_ahead", index)
+    rows = np.stack([inputs["x_ptr"][int(row)] for row in inputs["index_ptr"]])
+    assert accepts(results["y_ptr"], rows)
+    assert not accepts(results["y_ptr"], np.roll(rows, 1, axis=0))
 
 
 def test_buffer_axpy() -> None:
