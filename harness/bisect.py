@@ -7,6 +7,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from harness.record import Record
+
 _T = TypeVar("_T")
 
 
@@ -19,6 +21,36 @@ class Boundary(msgspec.Struct, Generic[_T], frozen=True):
     old: _T
     new: _T
     skipped: tuple[int, ...]
+
+
+class Step(Record, frozen=True):
+    """One version that was tried. ``shown`` is what the case showed there, by stage: the verdict
+    and the fingerprint of what differs; ``problem`` why the version shows nothing."""
+
+    version: str
+    shown: dict[str, str] = {}
+    problem: str = ""
+
+
+class Change(Record, frozen=True):
+    """Where a case's verdict changed: between ``before`` and ``after``, both empty if the oldest
+    and the newest version that could be judged agree.
+
+    ``versions`` are all that were considered, ``tried`` those that were looked at, both oldest
+    first; ``skipped`` lie between ``before`` and ``after`` and cannot be judged.
+    """
+
+    case: str
+    over: str
+    versions: tuple[str, ...]
+    tried: tuple[Step, ...]
+    before: str = ""
+    after: str = ""
+    skipped: tuple[str, ...] = ()
+
+    def step(self, version: str) -> Step:
+        """What was seen with a version that was tried."""
+        return next(step for step in self.tried if step.version == version)
 
 
 def bisect(count: int, verdict: Callable[[int], _T | None]) -> Boundary[_T] | None:
