@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import msgspec
@@ -74,20 +74,13 @@ def bisect(count: int, verdict: Callable[[int], _T | None]) -> Boundary[_T] | No
     old = ask(low)
     if ask(high) == old:
         return None
-    while True:
-        middle = next((at for at in _outwards(low, high) if ask(at) is not None), None)
-        if middle is None:
-            break
-        if ask(middle) == old:
+    while unknown := [at for at in range(low + 1, high) if at not in known]:
+        middle = unknown[len(unknown) // 2]
+        found = ask(middle)
+        if found == old:
             low = middle
-        else:
+        elif found is not None:
             high = middle
     new = ask(high)
     assert old is not None and new is not None  # both have a verdict
     return Boundary(low, high, old, new, tuple(range(low + 1, high)))
-
-
-def _outwards(low: int, high: int) -> Sequence[int]:
-    """The numbers between the two, from the middle outwards."""
-    middle = (low + high) // 2
-    return sorted(range(low + 1, high), key=lambda at: abs(at - middle))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -14,13 +15,14 @@ from harness.opening import Opening
 from harness.toolchains import Role, borrowed
 from harness.toolchains.published import override
 
+_NO_LEDGER = Ledger((), datetime.date.min)  # what is expected is no part of a verdict
+
 
 def hunt(
     case: Case,
     over: Role,
     versions: Sequence[str],
     opening: Opening,
-    ledger: Ledger,
     progress: Callable[[str], None],
 ) -> Change:
     """Find where the verdict on ``case`` changed among ``versions`` of ``over``, oldest first;
@@ -31,7 +33,7 @@ def hunt(
     steps: dict[int, Step] = {}
 
     def verdict(at: int) -> dict[str, str] | None:
-        steps[at] = _tried(case, over, versions[at], opening, ledger, progress)
+        steps[at] = _tried(case, over, versions[at], opening, progress)
         return steps[at].shown or None
 
     boundary = bisect(len(versions), verdict)
@@ -59,14 +61,13 @@ def _tried(
     over: Role,
     version: str,
     opening: Opening,
-    ledger: Ledger,
     progress: Callable[[str], None],
 ) -> Step:
     progress(f"{over.name} {version}")
     given = override(over, version)
     opened = msgspec.structs.replace(opening, overrides={**opening.overrides, over.name: given})
     try:
-        with borrowed(over.name, given, progress), opened.session(ledger) as session:
+        with borrowed(over.name, given, progress), opened.session(_NO_LEDGER) as session:
             if session.void:
                 return Step(version, problem=session.void)
             return Step(version, _shown(session.evaluate(case)))

@@ -55,7 +55,7 @@ def matrix_markdown(found: Matrix) -> str:
     lines += ["", "## Versions", "", _row(["version", "Triton", "probes compiled", "why not"])]
     lines.append(_row(["---"] * 4))
     for pin in (*found.references, *found.candidates):
-        compiled = "none: not usable" if pin.problem else f"{pin.compiled} of {len(pin.probes)}"
+        compiled = "not usable" if pin.problem else f"{pin.compiled} of {len(pin.probes)}"
         lines.append(_row([pin.name, pin.triton, compiled, _why_not(pin)]))
     return "\n".join(lines) + "\n"
 

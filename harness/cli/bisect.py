@@ -51,7 +51,6 @@ def bisect(
             role,
             versions,
             opening,
-            options.open_ledger(found),
             lambda words: status.update(f"{words} ..."),
         )
     if json:
