@@ -213,5 +213,5 @@ def _attempt(compilation: Compilation) -> Attempt:
     if failure is None:
         return Attempt(compilation.outcome.value)
     where = failure.pass_name or failure.phase
-    words = (failure.message.strip().splitlines() or [""])[0]
-    return Attempt(compilation.outcome.value, f"{where}: {words}")
+    words = failure.message.split("\n")[:2]  # what Python says, and the compiler's first line
+    return Attempt(compilation.outcome.value, f"{where}: {' '.join(words)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -36,9 +37,12 @@ PROBES = (
     "dots/pipelined_gemm/fp16-128x128x64-w4-b3@cuda:90",
 )
 NEWEST = 12  # versions of each side, unless they are named
+ALL = "all"
 ROLES = ("fork", "plugin", "upstream")
 _STYLES = {"failed": "red", "refused": "magenta", "nothing": "yellow", "binary": "green"}
-_Versions = Annotated[str | None, typer.Option(metavar="V,...", help="These versions.")]
+_Versions = Annotated[
+    str | None, typer.Option(metavar="V,...", help="These versions; 'all' is every published one.")
+]
 
 
 def matrix(
@@ -98,12 +102,7 @@ def _pins(given: dict[str, str | None]) -> dict[str, list[str]]:
 
     Of upstream, none that is older than every version of the other sides: it loads no plugins.
     """
-    pins = {
-        role: [part.strip() for part in text.split(",") if part.strip()]
-        if text is not None
-        else published(subject(declared().role(role)))[-NEWEST:]
-        for role, text in given.items()
-    }
+    pins = {role: _versions(role, text) for role, text in given.items()}
     if given["upstream"] is None:
         others = [order(version) for role in ROLES[:2] for version in pins[role]]
         pins["upstream"] = [
@@ -112,8 +111,16 @@ def _pins(given: dict[str, str | None]) -> dict[str, list[str]]:
     return pins
 
 
+def _versions(role: str, text: str | None) -> list[str]:
+    every = functools.partial(published, subject(declared().role(role)))
+    if text is None:
+        return every()[-NEWEST:]
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return [version for part in parts for version in (every() if part == ALL else [part])]
+
+
 def _print(found: Matrix) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
     references, candidates = found.usable()
     table = Table(
         title=f"{len(found.cases)} probes, each with the deepest stage at which a pair is equal",
@@ -121,9 +128,9 @@ def _print(found: Matrix) -> None:
         " E one side fails, R both fail alike",
         box=None,
     )
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for _, pin in references:
-        table.add_column(pin.name)
+        table.add_column(pin.name, no_wrap=True)
     for column, pin in candidates:
         cells = [found.pair(row, column) for row, _ in references]
         table.add_row(pin.name, *(_letters(cell) for cell in cells))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from harness import corpus as corpora
+from harness.bisect import Change
 from harness.cli.app import app
 from harness.errors import HarnessError
 from harness.hunt import hunt
@@ -50,9 +50,9 @@ def test_the_command_says_that_nothing_changed(pinned, kernels, store, probes):
     arguments += ["--store", str(store.root), "--json"]
     result = CliRunner().invoke(app, ["bisect", *arguments], catch_exceptions=False)
     assert result.exit_code == 1
-    found = json.loads(result.stdout)
-    assert (found["before"], found["after"]) == ("", "")
-    assert [step["version"] for step in found["tried"]] == [pinned["plugin"]]
+    found = msgspec.json.decode(result.stdout, type=Change)
+    assert (found.before, found.after) == ("", "")
+    assert [step.version for step in found.tried] == [pinned["plugin"]]
 
 
 @pytest.mark.parametrize(
