@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import msgspec
+
+from harness.record import Record
 
 _T = TypeVar("_T")
 
@@ -19,6 +21,36 @@ class Boundary(msgspec.Struct, Generic[_T], frozen=True):
     old: _T
     new: _T
     skipped: tuple[int, ...]
+
+
+class Step(Record, frozen=True):
+    """One version that was tried. ``shown`` is what the case showed there, by stage: the verdict
+    and the fingerprint of what differs; ``problem`` why the version shows nothing."""
+
+    version: str
+    shown: dict[str, str] = {}
+    problem: str = ""
+
+
+class Change(Record, frozen=True):
+    """Where a case's verdict changed: between ``before`` and ``after``, both empty if the oldest
+    and the newest version that could be judged agree.
+
+    ``versions`` are all that were considered, ``tried`` those that were looked at, both oldest
+    first; ``skipped`` lie between ``before`` and ``after`` and cannot be judged.
+    """
+
+    case: str
+    over: str
+    versions: tuple[str, ...]
+    tried: tuple[Step, ...]
+    before: str = ""
+    after: str = ""
+    skipped: tuple[str, ...] = ()
+
+    def step(self, version: str) -> Step:
+        """What was seen with a version that was tried."""
+        return next(step for step in self.tried if step.version == version)
 
 
 def bisect(count: int, verdict: Callable[[int], _T | None]) -> Boundary[_T] | None:
@@ -42,20 +74,13 @@ def bisect(count: int, verdict: Callable[[int], _T | None]) -> Boundary[_T] | No
     old = ask(low)
     if ask(high) == old:
         return None
-    while True:
-        middle = next((at for at in _outwards(low, high) if ask(at) is not None), None)
-        if middle is None:
-            break
-        if ask(middle) == old:
+    while unknown := [at for at in range(low + 1, high) if at not in known]:
+        middle = unknown[len(unknown) // 2]
+        found = ask(middle)
+        if found == old:
             low = middle
-        else:
+        elif found is not None:
             high = middle
     new = ask(high)
     assert old is not None and new is not None  # both have a verdict
     return Boundary(low, high, old, new, tuple(range(low + 1, high)))
-
-
-def _outwards(low: int, high: int) -> Sequence[int]:
-    """The numbers between the two, from the middle outwards."""
-    middle = (low + high) // 2
-    return sorted(range(low + 1, high), key=lambda at: abs(at - middle))

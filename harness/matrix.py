@@ -9,13 +9,19 @@ import msgspec
 from harness.errors import HarnessError
 from harness.record import Record
 
-FILE = "matrix.json"
+
+class Attempt(Record, frozen=True):
+    """How one probe compiled with one pin: the outcome and, where it failed, the words."""
+
+    outcome: str
+    failure: str = ""
 
 
 class Pin(Record, frozen=True):
-    """One toolchain of the matrix: ``version`` as given, ``problem`` why it cannot be used.
+    """One toolchain of the matrix: ``version`` as given, ``override`` what it stands for.
 
-    ``probes`` maps a case's id to the key of its compilation in the store.
+    ``problem`` says why it cannot be used. ``probes`` maps the ids of the cases that it
+    compiled; ``triton`` is the version that its Triton gives itself.
     """
 
     role: str
@@ -24,31 +30,26 @@ class Pin(Record, frozen=True):
     problem: str = ""
     fingerprint: str = ""
     triton: str = ""
-    probes: dict[str, str] = {}
+    probes: dict[str, Attempt] = {}
 
     @property
     def name(self) -> str:
         """What tables call it."""
         return f"{self.role} {self.version}"
 
+    @property
+    def compiled(self) -> int:
+        """How many of the probes it compiled."""
+        return sum(attempt.outcome == "OK" for attempt in self.probes.values())
+
 
 class Probe(Record, frozen=True):
-    """One case with one pair: the outcome, and the verdict at each stage."""
+    """One case with one pair: the outcome as ``harness.judge`` words it, and the verdict at each
+    stage, none unless both sides compiled it."""
 
     case: str
     outcome: str
     verdicts: dict[str, str]
-
-    @property
-    def level(self) -> str:
-        """``identical`` or ``equivalent`` (the binary), ``different``, ``refused`` (by both
-        alike) or ``fails``."""
-        if self.outcome.startswith("BOTH"):
-            return "refused"
-        if not self.verdicts:
-            return "fails"
-        binary = list(self.verdicts.values())[-1]
-        return {"IDENTICAL": "identical", "EQUIVALENT": "equivalent"}.get(binary, "different")
 
 
 class Cell(Record, frozen=True):
@@ -60,13 +61,28 @@ class Cell(Record, frozen=True):
 
 
 class Matrix(Record, frozen=True):
-    """The whole: pins of both sides, and a cell for each pair of which both can be used."""
+    """The whole: pins of both sides, and a cell for each pair of which both can be used.
+
+    ``command`` is what was typed, ``started`` when (UTC, ISO 8601).
+    """
 
     started: str
+    command: str
     cases: tuple[str, ...]
-    references: tuple[Pin, ...]
-    candidates: tuple[Pin, ...]
-    cells: tuple[Cell, ...]
+    references: tuple[Pin, ...] = ()
+    candidates: tuple[Pin, ...] = ()
+    cells: tuple[Cell, ...] = ()
+
+    def usable(self) -> tuple[list[tuple[int, Pin]], list[tuple[int, Pin]]]:
+        """The pins of both sides that can be used, with their indices."""
+        sides = (self.references, self.candidates)
+        rows, columns = ([(i, p) for i, p in enumerate(side) if not p.problem] for side in sides)
+        return rows, columns
+
+    def pair(self, reference: int, candidate: int) -> Cell | None:
+        """The cell of a pair; None if it was not measured."""
+        found = (c for c in self.cells if (c.reference, c.candidate) == (reference, candidate))
+        return next(found, None)
 
 
 def load(path: Path) -> Matrix | None:
@@ -75,5 +91,17 @@ def load(path: Path) -> Matrix | None:
         return msgspec.json.decode(path.read_bytes(), type=Matrix)
     except FileNotFoundError:
         return None
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
         raise HarnessError(str(path), f"no matrix: {error}", "delete it") from error
+
+
+def save(matrix: Matrix, path: Path) -> None:
+    """Write the matrix, whole or not at all; raises HarnessError if that fails."""
+    temporary = path.with_suffix(".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(matrix), indent=1))
+        temporary.replace(path)
+    except OSError as error:
+        cause = f"cannot be written: {error.strerror or error}"
+        raise HarnessError(str(path), cause, "give another file with --out FILE") from error

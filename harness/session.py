@@ -7,7 +7,7 @@ once, however many tests, threads or processes ask for it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import filelock
@@ -32,6 +32,7 @@ from harness.revision import revision
 from harness.store import Store, digest
 from harness.toolchains import (
     Controls,
+    Descriptor,
     Finding,
     Toolchain,
     identify,
@@ -111,15 +112,7 @@ class Session:
 
     @cached_property
     def _foreign_rules(self) -> list[str]:
-        """Rules that exist for the sake of plugins that do not take part, and are not used."""
-        present = {d.name for each in self.toolchains.values() for d in each.descriptors}
-        owners = {rule: d.name for d in known_descriptors() for rule in d.rules}
-        for rule, plugin in owners.items():
-            if rule not in compare.RULES:
-                raise HarnessError(
-                    f"plugin {plugin}", f"there is no rule {rule}", "correct its descriptor"
-                )
-        return sorted(rule for rule, plugin in owners.items() if plugin not in present)
+        return foreign_rules(d for each in self.toolchains.values() for d in each.descriptors)
 
     def close(self) -> None:
         """Stop the workers."""
@@ -293,3 +286,18 @@ class Session:
 
 def _one_fails(reference: Compilation, candidate: Compilation) -> bool:
     return (reference.outcome is Outcome.OK) != (candidate.outcome is Outcome.OK)
+
+
+def foreign_rules(present: Iterable[Descriptor]) -> list[str]:
+    """Rules that exist for the sake of plugins other than those ``present``, and are not used.
+
+    Raises HarnessError if a descriptor names a rule that there is not.
+    """
+    names = {descriptor.name for descriptor in present}
+    owners = {rule: d.name for d in known_descriptors() for rule in d.rules}
+    for rule, plugin in owners.items():
+        if rule not in compare.RULES:
+            raise HarnessError(
+                f"plugin {plugin}", f"there is no rule {rule}", "correct its descriptor"
+            )
+    return sorted(rule for rule, plugin in owners.items() if plugin not in names)

@@ -1,151 +1,217 @@
 """A survey of versions: fills the version matrix.
 
 Each pin compiles the probes once; pairs are then compared from what the store holds. A pin that
-cannot be made, or does not load, is a result with its reason.
+cannot be made, or does not load, is a result with its reason. What a pin measurably is stays in
+the store too, so that a pin whose probes are all known needs no environment.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from harness import compare, judge
-from harness.compile import Worker, compile_case
+from harness import compare, judge, toolchains, worker
+from harness.compile import Worker, compile_case, compile_key
 from harness.errors import HarnessError
-from harness.matrix import Cell, Matrix, Pin, Probe
-from harness.model import Case, Compilation, Outcome, Verdict
-from harness.store import Store
+from harness.matrix import Attempt, Cell, Matrix, Pin, Probe
+from harness.model import Case, Compilation, Outcome
+from harness.revision import revision
+from harness.session import foreign_rules
+from harness.store import Store, digest
 from harness.toolchains import (
     Controls,
+    Role,
     Toolchain,
-    cache_root,
+    borrowed,
     declared,
-    ensure,
-    evict,
     identify,
     preflight,
-    proof_problems,
+    proof_findings,
 )
 from harness.toolchains.published import override
 
-ROOM = 6 << 30  # bytes: with less left on the disk, environments that are no pins are removed
 Progress = Callable[[str], None]
+Version = tuple[str, str]
+"""A role and a version of what it is about (see ``harness.toolchains.published``)."""
 
 
 def measure(
-    references: Sequence[tuple[str, str]],
-    candidates: Sequence[tuple[str, str]],
+    references: Sequence[Version],
+    candidates: Sequence[Version],
     cases: Sequence[Case],
     controls: Controls,
     store: Store,
-    known: Iterable[Pin],
     progress: Progress,
     save: Callable[[Matrix], None],
+    command: str = "",
+    fresh: bool = False,
 ) -> Matrix:
-    """Measure every pair of ``references`` and ``candidates``, each (role, version).
+    """Measure every pair of ``references`` and ``candidates`` with ``cases`` as probes.
 
-    ``known`` are pins that an earlier run has measured: those whose compilations are in the
-    store are not made again. ``save`` is handed the matrix after each pin.
+    ``save`` is handed the matrix after each pin. ``fresh`` makes and compiles everything again,
+    whatever is stored. Raises HarnessError only if the store or ``save`` does.
     """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    earlier = {(pin.role, pin.version): pin for pin in known}
-    done: dict[tuple[str, str], tuple[Pin, dict[str, Compilation]]] = {}
-    whole = Matrix(started, tuple(case.id for case in cases), (), (), ())
-    compared = _Compared(store)
-    for at in [*references, *candidates]:
-        if at not in done:
-            progress(f"{at[0]} {at[1]}")
-            done[at] = _pin(*at, cases, controls, store, earlier.get(at), progress)
-        rows = [done[pin] for pin in references if pin in done]
-        columns = [done[pin] for pin in candidates if pin in done]
-        whole = msgspec.structs.replace(
-            whole,
-            references=tuple(pin for pin, _ in rows),
-            candidates=tuple(pin for pin, _ in columns),
-            cells=tuple(
-                Cell(i, j, tuple(compared.probe(case, left, right) for case in cases))
-                for i, (pin, left) in enumerate(rows)
-                for j, (other, right) in enumerate(columns)
-                if not (pin.problem or other.problem)
-            ),
-        )
-        save(whole)
+    whole = Matrix(started, command, tuple(case.id for case in cases))
+    surveyor = _Surveyor(cases, controls, store, progress, fresh)
+    rows: list[tuple[Pin, _Found]] = []
+    columns: list[tuple[Pin, _Found]] = []
+    for side, versions in ((rows, references), (columns, candidates)):
+        for role, version in versions:
+            side.append(surveyor.pin(declared().role(role), version))
+            whole = msgspec.structs.replace(
+                whole,
+                references=tuple(pin for pin, _ in rows),
+                candidates=tuple(pin for pin, _ in columns),
+                cells=(*whole.cells, *(surveyor.cells(rows, columns) if columns else ())),
+            )
+            save(whole)
     return whole
 
 
-class _Compared:
-    """Verdicts of pairs of artifacts, each measured once."""
+_Found = dict[str, Compilation]
 
-    def __init__(self, store: Store) -> None:
+
+class _Surveyor:
+    """Measures pins, and the cells of the newest candidate."""
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        controls: Controls,
+        store: Store,
+        progress: Progress,
+        fresh: bool,
+    ) -> None:
+        self._cases = cases
+        self._controls = controls
         self._store = store
-        self._known: dict[tuple[str, str, str], Verdict] = {}
+        self._progress = progress
+        self._fresh = fresh
+        self._verdicts: dict[tuple[str, ...], str] = {}
 
-    def probe(
-        self, case: Case, left: dict[str, Compilation], right: dict[str, Compilation]
-    ) -> Probe:
-        sides = left[case.id], right[case.id]
-        verdicts = {}
-        if all(side.outcome is Outcome.OK for side in sides):
-            for stage in case.target.stages:
-                verdicts[stage] = self._verdict(stage, *sides).value
-        return Probe(case.id, judge.outcome(*sides)[0], verdicts)
+    def pin(self, role: Role, version: str) -> tuple[Pin, _Found]:
+        """One pin, and what it made of the probes; nothing if it cannot be used."""
+        pin = Pin(role.name, version, override(role, version))
+        self._progress(pin.name)
+        key = _key(role, pin)
+        known = None if self._fresh else self._store.load("pin", key, Pin)
+        if known is not None:
+            found = self._stored(known)
+            if known.problem or found is not None:
+                return _with_attempts(known, found or {}), found or {}
+        try:
+            with borrowed(role.name, pin.override, self._progress) as toolchain:
+                measured = _measured(pin, toolchain)
+                self._store.save("pin", key, measured)
+                found = {} if measured.problem else self._compiled(measured, toolchain)
+        except HarnessError as error:  # no environment, or one in which nothing runs
+            return msgspec.structs.replace(pin, problem=error.cause), {}
+        return _with_attempts(measured, found), found
 
-    def _verdict(self, stage: str, left: Compilation, right: Compilation) -> Verdict:
-        artifacts = left.artifacts.get(stage), right.artifacts.get(stage)
-        shas = [artifact.sha256 if artifact else "" for artifact in artifacts]
-        key = stage, shas[0], shas[1]
-        if key not in self._known:
-            data = [self._store.read(artifact) for artifact in artifacts]
-            self._known[key] = compare.compare(stage, data[0], data[1]).verdict
-        return self._known[key]
+    def cells(
+        self, rows: Sequence[tuple[Pin, _Found]], columns: Sequence[tuple[Pin, _Found]]
+    ) -> Iterable[Cell]:
+        """The last candidate against every reference."""
+        pin, right = columns[-1]
+        for at, (reference, left) in enumerate(rows):
+            if not (pin.problem or reference.problem):
+                roles = [declared().role(each.role) for each in (reference, pin)]
+                without = foreign_rules(plugin for role in roles for plugin in role.plugins)
+                probes = (self._probe(c, left[c.id], right[c.id], without) for c in self._cases)
+                yield Cell(at, len(columns) - 1, tuple(probes))
 
+    def _stored(self, pin: Pin) -> _Found | None:
+        """What the store has of the probes; None unless it has all."""
+        found = {}
+        for case in self._cases:
+            key = compile_key(case, pin.fingerprint, self._controls)
+            compilation = self._store.load_compilation(key)
+            if compilation is None:
+                return None
+            found[case.id] = compilation
+        return found
 
-def _pin(
-    role: str,
-    version: str,
-    cases: Sequence[Case],
-    controls: Controls,
-    store: Store,
-    earlier: Pin | None,
-    progress: Progress,
-) -> tuple[Pin, dict[str, Compilation]]:
-    if earlier is not None and earlier.probes.keys() >= {case.id for case in cases}:
-        stored = {case.id: store.load_compilation(earlier.probes[case.id]) for case in cases}
-        if all(stored.values()):
-            return earlier, {case: found for case, found in stored.items() if found}
-    pin = Pin(role, version, override(declared().role(role), version))
-    toolchain = None
-    try:
-        toolchain = ensure(role, pin.override, progress=progress)
-        problems = [found for found in preflight(toolchain) if found.problem]
-        if problems:
-            raise problems[0].error()
-        identity = identify(toolchain)
-        if unproven := proof_problems(identity, toolchain):
-            raise HarnessError(f"toolchain {role}", unproven[0].partition(": ")[2], "")
-        pin = msgspec.structs.replace(
-            pin, fingerprint=identity.fingerprint, triton=identity.triton_version
-        )
-        with Worker(toolchain, controls) as worker:
-            found = {
-                case.id: compile_case(worker, case, identity.fingerprint, store) for case in cases
+    def _compiled(self, pin: Pin, toolchain: Toolchain) -> _Found:
+        found = {}
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._store.shared())
+            workers = {
+                plain: stack.enter_context(Worker(toolchain, self._controls, plain=plain))
+                for plain in (False, True)
             }
-        probes = {case: compilation.key for case, compilation in found.items()}
-        return msgspec.structs.replace(pin, probes=probes), found
+            for case in self._cases:
+                self._progress(f"{pin.name}: {case.id}")
+                found[case.id] = self._compile(case, pin, workers[case.baseline])
+        return found
+
+    def _compile(self, case: Case, pin: Pin, with_worker: Worker) -> Compilation:
+        """One probe; of its passes' texts, which only explanations need, nothing is kept."""
+        key = compile_key(case, pin.fingerprint, self._controls)
+        explained = self._store.has_snapshots(key)
+        found = compile_case(with_worker, case, pin.fingerprint, self._store, fresh=self._fresh)
+        if not explained:
+            self._store.drop_snapshots(key)
+        return found
+
+    def _probe(
+        self, case: Case, left: Compilation, right: Compilation, without: Sequence[str]
+    ) -> Probe:
+        verdicts = {}
+        if left.outcome is right.outcome is Outcome.OK:
+            for stage in case.target.stages:
+                verdicts[stage] = self._verdict(stage, left, right, without)
+        return Probe(case.id, judge.outcome(left, right)[0], verdicts)
+
+    def _verdict(
+        self, stage: str, left: Compilation, right: Compilation, without: Sequence[str]
+    ) -> str:
+        """The verdict on a pair of artifacts; each pair is compared once."""
+        pair = [side.artifacts.get(stage) for side in (left, right)]
+        key = (stage, *(artifact.sha256 if artifact else "" for artifact in pair), *without)
+        if key not in self._verdicts:
+            data = [self._store.read(artifact) for artifact in pair]
+            found = compare.compare(stage, data[0], data[1], without=without)
+            self._verdicts[key] = found.verdict.value
+        return self._verdicts[key]
+
+
+def _key(role: Role, pin: Pin) -> str:
+    """What decides what a published version is found to be, and whether it can be used."""
+    parts = (pin.role, pin.version, pin.override, role.python, role.plugins, role.pins)
+    code = revision(toolchains, worker)
+    return digest(msgspec.json.encode([msgspec.to_builtins(parts), code]))
+
+
+def _measured(pin: Pin, toolchain: Toolchain) -> Pin:
+    """What a pin is, or why it cannot be used."""
+    for finding in preflight(toolchain):
+        if finding.problem:
+            return msgspec.structs.replace(pin, problem=finding.cause)
+    try:
+        identity = identify(toolchain)
     except HarnessError as error:
-        return msgspec.structs.replace(pin, problem=f"{error.thing}: {error.cause}"), {}
-    finally:
-        if toolchain is not None and _short_of_room() and not _pinned(toolchain):
-            progress(f"removing {pin.name}: the disk has little room left")
-            evict(toolchain)
+        return msgspec.structs.replace(pin, problem=error.cause)
+    return msgspec.structs.replace(
+        pin,
+        problem="; ".join(found.cause for found in proof_findings(identity, toolchain)),
+        fingerprint=identity.fingerprint,
+        triton=identity.triton_version,
+    )
 
 
-def _pinned(toolchain: Toolchain) -> bool:
-    return ensure(toolchain.role).interpreter == toolchain.interpreter
+def _with_attempts(pin: Pin, found: _Found) -> Pin:
+    probes = {case: _attempt(compilation) for case, compilation in found.items()}
+    return msgspec.structs.replace(pin, probes=probes)
 
 
-def _short_of_room() -> bool:
-    return shutil.disk_usage(cache_root()).free < ROOM
+def _attempt(compilation: Compilation) -> Attempt:
+    failure = compilation.failure
+    if failure is None:
+        return Attempt(compilation.outcome.value)
+    where = failure.pass_name or failure.phase
+    words = failure.message.split("\n")[:2]  # what Python says, and the compiler's first line
+    return Attempt(compilation.outcome.value, f"{where}: {' '.join(words)}")

@@ -13,10 +13,10 @@ from harness.store import Store
 from harness.trend import Export
 from reports import html, junit, markdown
 from reports.files import Folder, export_artifacts
-from reports.matrix import matrix_markdown, matrix_page
+from reports.matrix import matrix_markdown, matrix_page, probe_depth
 from reports.view import build
 
-__all__ = ["Channel", "write_matrix", "write_night", "write_report"]
+__all__ = ["Channel", "probe_depth", "write_matrix", "write_night", "write_report"]
 
 
 class Channel(msgspec.Struct, frozen=True):
@@ -28,11 +28,18 @@ class Channel(msgspec.Struct, frozen=True):
     gating: bool
 
 
-def write_report(run: Run, store: Store, out: Path, history: Export | None = None) -> Path:
+def write_report(
+    run: Run,
+    store: Store,
+    out: Path,
+    history: Export | None = None,
+    matrix: Matrix | None = None,
+) -> Path:
     """Write ``index.html``, a page per kernel, the artifacts that differ, and ``summary.md``.
 
     Where the run measured coverage, ``coverage.html`` too; with what ``history`` says of the
-    run, the index begins with what changed, and there is ``trends.html``.
+    run, the index begins with what changed, and there is ``trends.html``; with a version
+    ``matrix`` there is ``matrix.html``.
     Returns the path of the index. Each file appears whole or not at all, the index last.
     Raises HarnessError if ``out`` cannot be written.
     """
@@ -45,8 +52,10 @@ def write_report(run: Run, store: Store, out: Path, history: Export | None = Non
         folder.write("coverage.html", html.coverage_page(view))
     if view.trends:
         folder.write("trends.html", html.trends_page(view, view.trends))
+    if matrix:
+        folder.write("matrix.html", matrix_page(matrix, in_report=True))
     folder.write("summary.md", markdown.summary(view))
-    return folder.write("index.html", html.index_page(view))
+    return folder.write("index.html", html.index_page(view, matrix is not None))
 
 
 def write_night(channels: Sequence[Channel], warnings: Sequence[str], out: Path) -> None:
@@ -63,11 +72,13 @@ def write_night(channels: Sequence[Channel], warnings: Sequence[str], out: Path)
     folder.write("summary.md", markdown.night(views, warnings))
 
 
-def write_matrix(found: Matrix, out: Path) -> Path:
-    """Write the version matrix as ``matrix.html`` and ``matrix.md``; returns the page's path.
+def write_matrix(found: Matrix, out: Path, tables: Path | None = None) -> Path:
+    """Write the version matrix as ``matrix.html``, where a report may be already, and as
+    Markdown to the file ``tables``; returns the page's path.
 
-    Raises HarnessError if ``out`` cannot be written.
+    Raises HarnessError if they cannot be written.
     """
     folder = Folder(out)
-    folder.write("matrix.md", matrix_markdown(found))
-    return folder.write("matrix.html", matrix_page(found))
+    if tables is not None:
+        Folder(tables.parent).write(tables.name, matrix_markdown(found))
+    return folder.write("matrix.html", matrix_page(found, folder.has("index.html")))

@@ -13,6 +13,7 @@ from harness.model import USE_STATES, Status
 from reports.cases import ALARMS, CaseView, KernelView
 from reports.files import Links
 from reports.hunks import diffs_of
+from reports.ladder import legend
 from reports.names import SIGNS, use_counts
 from reports.templating import fragment, page
 from reports.trends import TrendView
@@ -26,8 +27,9 @@ SOURCE_LIMIT = 120_000
 _K = TypeVar("_K")
 
 
-def index_page(view: RunView) -> str:
-    """The index: what is new first, then the heat map, causes, ledger, failures and cases."""
+def index_page(view: RunView, has_matrix: bool = False) -> str:
+    """The index: what is new first, then the heat map, causes, ledger, failures and cases. It
+    links to the version matrix if there is one."""
     priority = sorted(view.cases, key=_urgency)
     rows = {
         case.id: fragment("row.html.j2", case=case, link=case.href, name=case.id)
@@ -43,12 +45,13 @@ def index_page(view: RunView) -> str:
     return page(
         "index.html.j2",
         view=view,
+        has_matrix=has_matrix,
         root="",
         kernels=kernels,
         rows=[rows[case.id] for case in shown],
         unlisted=len(view.cases) - len(shown),
         facets=_facets(shown),
-        legend=_legend(shown),
+        legend=legend(case.depth for case in shown),
         states=[pair for pair in _STATES if any(counts[pair[0]] for _, counts in view.stages)],
         hrefs={case.id: case.href for case in view.cases},
     )
@@ -171,18 +174,16 @@ def _facets(cases: Sequence[CaseView]) -> list[tuple[str, str, list[tuple[str, s
     statuses = {case.status for case in cases}
     facets = [
         ("status", "Judged", plain(status.value for status in Status if status in statuses)),
-        ("depth", "Equal down to", [(level, words) for _, level, words in _legend(cases)]),
+        (
+            "depth",
+            "Equal down to",
+            [(level, words) for _, level, words in legend(c.depth for c in cases)],
+        ),
         ("target", "Target", plain(sorted({case.target for case in cases}))),
         ("family", "Family", plain(sorted({case.result.case.family for case in cases}))),
         ("cause", "Attribution", plain(sorted({case.attribution for case in cases} - {""}))),
     ]
     return [facet for facet in facets if len(facet[2]) > 1 or facet[0] == "status"]
-
-
-def _legend(cases: Sequence[CaseView]) -> list[tuple[str, str, str]]:
-    """The letters of the heat map that occur: (letter, level, words), deepest first."""
-    present = {case.depth.level for case in cases}
-    return [entry for entry in _LEGEND if entry[1] in present]
 
 
 _STATES = (
@@ -191,17 +192,4 @@ _STATES = (
     ("different", "different"),
     ("nondeterministic", "unstable"),
     ("absent", "none"),
-)
-_LEGEND = (
-    ("B", "binary", "binary"),
-    ("S", "sass", "sass"),
-    ("A", "assembly", "assembly"),
-    ("L", "llir", "llir"),
-    ("G", "ttgir", "ttgir"),
-    ("T", "ttir", "ttir"),
-    ("N", "nothing", "nowhere"),
-    ("E", "failed", "one side fails"),
-    ("R", "refused", "both fail alike"),
-    ("?", "unstable", "a side differs from itself"),
-    ("!", "broken", "not measured"),
 )

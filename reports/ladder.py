@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.model import CaseResult, Comparison, Judgement, Outcome, Status, Verdict
 
@@ -20,6 +20,19 @@ LADDER = (
 )
 _LETTERS = {"ttir": "T", "ttgir": "G", "llir": "L", "assembly": "A", "sass": "S", "binary": "B"}
 STAGES = [stage for _, stages in LADDER for stage in stages]
+_LEGEND = (
+    ("B", "binary", "binary"),
+    ("S", "sass", "sass"),
+    ("A", "assembly", "assembly"),
+    ("L", "llir", "llir"),
+    ("G", "ttgir", "ttgir"),
+    ("T", "ttir", "ttir"),
+    ("N", "nothing", "nowhere"),
+    ("E", "failed", "one side fails"),
+    ("R", "refused", "both fail alike"),
+    ("?", "unstable", "a side differs from itself"),
+    ("!", "broken", "not measured"),
+)
 _COUNT = re.compile(r" \(\d+\)$")
 _STATES = {
     Verdict.IDENTICAL: ("=", "identical"),
@@ -86,22 +99,31 @@ def depth_of(result: CaseResult, rungs: Sequence[Rung]) -> Depth:
     """The deepest stage at which both sides are equal, or what stood in the way of comparing."""
     if result.status() is Status.BROKEN:
         return Depth("!", "broken", "could not be measured")
-    if result.outcome.startswith("BOTH "):
+    return depth(result.outcome, {rung.stage: rung.state for rung in rungs})
+
+
+def depth(outcome: str, states: Mapping[str, str]) -> Depth:
+    """The same from an outcome and the state of each stage."""
+    if outcome.startswith("BOTH "):
         return Depth("R", "refused", "both sides fail alike")
-    if not result.outcome.startswith("OK"):
-        return Depth("E", "failed", f"a side fails: {result.outcome}")
-    if any(rung.state == "nondeterministic" for rung in rungs):
+    if not outcome.startswith("OK"):
+        return Depth("E", "failed", f"a side fails: {outcome}")
+    if "nondeterministic" in states.values():
         return Depth("?", "unstable", "a side differs from itself")
-    by_stage = {rung.stage: rung for rung in rungs}
     for column, stages in reversed(LADDER):
         for stage in stages:
-            state = by_stage[stage].state if stage in by_stage else ""
             letter = _LETTERS[column]
-            if state == "identical":
+            if states.get(stage) == "identical":
                 return Depth(letter, column, f"identical down to {stage}")
-            if state == "equivalent":
+            if states.get(stage) == "equivalent":
                 return Depth(letter.lower(), column, f"equal after rules down to {stage}")
     return Depth("N", "nothing", "equal nowhere")
+
+
+def legend(depths: Iterable[Depth]) -> list[tuple[str, str, str]]:
+    """The letters that occur among ``depths``: (letter, level, words), deepest first."""
+    present = {each.level for each in depths}
+    return [entry for entry in _LEGEND if entry[1] in present]
 
 
 def causes_of(result: CaseResult, rungs: Sequence[Rung]) -> tuple[Cause, ...]:

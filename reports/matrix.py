@@ -1,56 +1,86 @@
-"""The page of the version matrix: a heat map of pairs, and why pins could not be used."""
+"""The version matrix: a heat map of pairs, and what became of each version."""
 
 from __future__ import annotations
 
-from harness.matrix import Cell, Matrix
+from collections import Counter
+
+from harness.matrix import Cell, Matrix, Pin, Probe
+from reports.ladder import Depth, depth, legend
 from reports.templating import page
 
-MARKS = {"identical": "=", "equivalent": "~", "different": "x", "refused": "r", "fails": "!"}
-LEVELS = tuple(MARKS)
 
-
-def matrix_page(found: Matrix) -> str:
-    """The page as HTML."""
-    cells = {(cell.reference, cell.candidate): cell for cell in found.cells}
+def matrix_page(found: Matrix, in_report: bool) -> str:
+    """The page as HTML; a part of a report has a way back to its index."""
+    rows = [
+        (pin, [cell and [(probe, probe_depth(probe)) for probe in cell.probes] for cell in cells])
+        for pin, cells in _rows(found)
+    ]
+    pins = (*found.references, *found.candidates)
     return page(
         "matrix.html.j2",
         matrix=found,
-        cells=cells,
-        levels=LEVELS,
-        marks=MARKS,
-        tone=_tone,
-        unusable=[pin for pin in (*found.references, *found.candidates) if pin.problem],
-        root="",
+        rows=rows,
+        references=[pin for _, pin in found.usable()[0]],
+        pins=[(pin, _why_not(pin)) for pin in pins],
+        unusable=sum(pin.problem != "" for pin in pins),
+        legend=legend(probe_depth(probe) for cell in found.cells for probe in cell.probes),
+        in_report=in_report,
     )
 
 
 def matrix_markdown(found: Matrix) -> str:
-    """The same as Markdown, a mark for each probe: candidates are rows, references columns."""
-    columns = [(i, pin) for i, pin in enumerate(found.references) if not pin.problem]
-    cells = {(cell.reference, cell.candidate): cell for cell in found.cells}
-    lines = ["Probes, in the order of the marks:", ""]
-    lines += [f"{number}. `{case}`" for number, case in enumerate(found.cases, 1)]
-    lines += ["", ", ".join(f"`{MARKS[level]}` {level}" for level in LEVELS) + ".", ""]
-    lines += [
-        f"| | {' | '.join(pin.name for _, pin in columns)} |",
-        "|---" * len(columns) + "|---|",
+    """The same as Markdown tables."""
+    references, _ = found.usable()
+    letters = legend(probe_depth(probe) for cell in found.cells for probe in cell.probes)
+    lines = [
+        "# Version matrix",
+        "",
+        f"Made by `{found.command}` on {found.started[:10]}.",
+        "",
+        "## Pairs",
+        "",
+        f"One letter for each of the {len(found.cases)} probes, in the order below: the deepest"
+        " stage at which both",
+        "sides are equal, a small letter where that needs rules. "
+        + ", ".join(f"`{letter}` {words}" for letter, _, words in letters)
+        + ".",
+        "",
+        _row(["", *(pin.name for _, pin in references)]),
+        _row(["---"] * (len(references) + 1)),
     ]
-    for j, pin in enumerate(found.candidates):
-        if not pin.problem:
-            row = [_marks(cells.get((i, j))) for i, _ in columns]
-            lines.append(f"| {' | '.join([pin.name, *row])} |")
-    unusable = [pin for pin in (*found.references, *found.candidates) if pin.problem]
-    lines += ["", "Could not be used:", ""] if unusable else []
-    lines += [f"- {pin.name}: {pin.problem}" for pin in unusable]
+    for pin, cells in _rows(found):
+        lines.append(_row([pin.name, *(f"`{_letters(cell)}`" if cell else "" for cell in cells)]))
+    lines += ["", "## Probes", ""]
+    lines += [f"{number}. `{case}`" for number, case in enumerate(found.cases, 1)]
+    lines += ["", "## Versions", "", _row(["version", "Triton", "probes compiled", "why not"])]
+    lines.append(_row(["---"] * 4))
+    for pin in (*found.references, *found.candidates):
+        compiled = "not usable" if pin.problem else f"{pin.compiled} of {len(pin.probes)}"
+        lines.append(_row([pin.name, pin.triton, compiled, _why_not(pin)]))
     return "\n".join(lines) + "\n"
 
 
-def _marks(cell: Cell | None) -> str:
-    if cell is None:  # of a matrix that is still being measured
-        return ""
-    return "`" + "".join(MARKS[probe.level] for probe in cell.probes) + "`"
+def probe_depth(probe: Probe) -> Depth:
+    """How far down a pair is equal in one probe."""
+    states = {stage: verdict.lower() for stage, verdict in probe.verdicts.items()}
+    return depth(probe.outcome, states)
 
 
-def _tone(cell: Cell) -> str:
-    """The colour of a pair: its worst probe's."""
-    return max((probe.level for probe in cell.probes), key=LEVELS.index, default="fails")
+def _why_not(pin: Pin) -> str:
+    """Why the pin cannot be used, or in which ways how many of its probes failed."""
+    ways = Counter(each.failure for each in pin.probes.values() if each.outcome != "OK")
+    return pin.problem or "; ".join(f"{count} × {words}" for words, count in ways.most_common())
+
+
+def _rows(found: Matrix) -> list[tuple[Pin, list[Cell | None]]]:
+    """The usable candidates, each with its cells under the usable references."""
+    references, candidates = found.usable()
+    return [(pin, [found.pair(row, at) for row, _ in references]) for at, pin in candidates]
+
+
+def _letters(cell: Cell) -> str:
+    return "".join(probe_depth(probe).letter for probe in cell.probes)
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

@@ -9,12 +9,14 @@ import typer
 from rich.console import Console
 
 from harness.cli import (
+    bisect,
     cases,
     coverage,
     doctor,
     explain,
     inspect,
     ledger,
+    matrix,
     merge,
     neutrality,
     nightly,
@@ -24,7 +26,6 @@ from harness.cli import (
     runs,
     selfcheck,
     toolchains,
-    versions,
 )
 from harness.errors import HarnessError
 
@@ -58,8 +59,8 @@ for command in (
     nightly.nightly,
     pin.pin,
     prune.prune,
-    versions.matrix,
-    versions.bisect,
+    matrix.matrix,
+    bisect.bisect,
     cases.new_kernel,
     cases.lint,
     selfcheck.selfcheck,

@@ -68,12 +68,16 @@ HistoryFile = Annotated[
     typer.Option("--history", help="The history file [default: history.sqlite in the cache]."),
 ]
 RunDir = Annotated[Path, typer.Option("--run", help="The run to look at.")]
+MatrixFile = Annotated[
+    Path, typer.Option("--matrix", metavar="FILE", help="The version matrix's record.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Lane = Annotated[
     str,
     typer.Option(help="'controlled' (same controls on both sides) or 'shipped' (what users get)."),
 ]
 OUT = Path("build/run")
+MATRIX = Path("build/matrix.json")
 SIDES = "fork:plugin"
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness import judge, shards
+from harness import matrix as matrices
 from harness import run as engine
 from harness import trend as history
 from harness.cli import options
@@ -149,13 +150,16 @@ def execute(
 def report(
     run: Annotated[Path, typer.Argument(help="The run's folder.")] = options.OUT,
     out: Annotated[Path, typer.Option(help="Where the pages go.")] = Path("build/report"),
+    matrix: options.MatrixFile = options.MATRIX,
     store: options.StoreDir = None,
 ) -> None:
     """Write the HTML report (index.html and a page per kernel) and summary.md.
 
-    A history.json beside run.json, as `nightly` writes it, adds what changed and the trends.
+    A history.json beside run.json, as `nightly` writes it, adds what changed and the trends;
+    the record of `matrix`, if there is one, the version matrix.
     """
-    index = write_report(engine.load(run), options.open_store(store), out, history.load(run))
+    kept = options.open_store(store)
+    index = write_report(engine.load(run), kept, out, history.load(run), matrices.load(matrix))
     print(f"report: {index}")
 
 

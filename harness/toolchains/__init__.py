@@ -4,10 +4,11 @@
 ``proof_problems`` says why a run with it would be void.
 """
 
+from harness.toolchains.borrow import borrowed
 from harness.toolchains.controls import Controls, controls
 from harness.toolchains.declaration import Declaration, Lane, Role, declared
 from harness.toolchains.descriptor import Descriptor, find_descriptor, known_descriptors
-from harness.toolchains.environment import Toolchain, cache_root, ensure, evict
+from harness.toolchains.environment import Toolchain, cache_root, ensure
 from harness.toolchains.finding import Finding
 from harness.toolchains.overlay import overlaid
 from harness.toolchains.pins import Newest, newest
@@ -25,11 +26,11 @@ __all__ = [
     "Role",
     "Toolchain",
     "Tools",
+    "borrowed",
     "cache_root",
     "controls",
     "declared",
     "ensure",
-    "evict",
     "find_descriptor",
     "identify",
     "inherited",

@@ -99,8 +99,7 @@ def ensure(
         interpreter = plan.interpreter
         site_packages, package = _probe(role, interpreter)
     else:
-        python = wanted.python or f"{sys.version_info.major}.{sys.version_info.minor}"
-        folder = root / "toolchains" / f"{role}-{plan.digest(python)}"
+        folder = _folder(wanted, plan, root)
         interpreter = folder / "bin" / "python"
         if not interpreter.exists():  # never made, or its base interpreter is gone
             _make(folder, plan, wanted, progress or (lambda words: None))
@@ -120,15 +119,18 @@ def ensure(
     )
 
 
-def evict(toolchain: Toolchain) -> None:
-    """Remove an environment that was made here, to be made again when it is asked for.
+def place(role: str, override: str | None = None) -> Path | None:
+    """The folder of the environment that ``ensure`` would find or make; None if ``override`` is
+    an environment of the user's own. Raises HarnessError if it cannot be used."""
+    wanted = declared().role(role)
+    plan = planned(wanted, override)
+    return None if plan.interpreter else _folder(wanted, plan, cache_root())
 
-    What it wrote is in the cache folder; one of the user's own is left alone.
-    """
-    folder = toolchain.interpreter.parent.parent
-    if folder.parent == cache_root() / "toolchains":
-        with _lock(folder, lambda: None):
-            rmtree(folder, ignore_errors=True)
+
+def evict(folder: Path) -> None:
+    """Remove the environment in ``folder``, to be made again when it is asked for."""
+    with _lock(folder, lambda: None):
+        rmtree(folder, ignore_errors=True)
 
 
 def cache_root() -> Path:
@@ -139,6 +141,11 @@ def cache_root() -> Path:
         return Path(os.environ[CACHE_VARIABLE]).expanduser().absolute()
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "tlx-equiv"
+
+
+def _folder(role: Role, plan: Plan, root: Path) -> Path:
+    python = role.python or f"{sys.version_info.major}.{sys.version_info.minor}"
+    return root / "toolchains" / f"{role.name}-{plan.digest(python)}"
 
 
 def _site_packages(folder: Path) -> Path:

@@ -9,7 +9,7 @@ import urllib.request
 
 from packaging.tags import sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from harness.errors import HarnessError
 from harness.toolchains.declaration import Role
@@ -56,13 +56,24 @@ def published(distribution: str, before_release: bool = False) -> list[str]:
 def override(role: Role, version: str) -> str:
     """What to give for ``role`` with ``--toolchain`` to have this version of what it is about:
     of its plugin, with the Triton of the release that the plugin is named after, or else of its
-    compiler. ``PLUGIN:TRITON`` names both.
+    compiler. ``PLUGIN:TRITON`` names both. Raises HarnessError if it is no version.
     """
     if not role.plugins:
-        return f"{role.compiler}=={version}"
+        return f"{role.compiler}=={order(version)}"
     plugin, _, triton = version.partition(":")
-    triton = triton or Version(plugin).base_version
-    return f"{role.compiler}=={triton},{role.plugins[0].distribution}=={plugin}"
+    triton = str(order(triton)) if triton else order(plugin).base_version
+    return f"{role.compiler}=={triton},{role.plugins[0].distribution}=={order(plugin)}"
+
+
+def order(version: str) -> Version:
+    """A version, to be compared with others; raises HarnessError if it is none. Of
+    ``PLUGIN:TRITON``, the plugin's."""
+    try:
+        return Version(version.partition(":")[0])
+    except InvalidVersion as error:
+        raise HarnessError(
+            f"version {version!r}", "is no version", "write for example 3.8.0.post16"
+        ) from error
 
 
 def subject(role: Role) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.matrix import Attempt, Cell, Matrix, Pin, Probe
 from harness.model import CaseResult, Run
 from harness.store import Store
 from reports import write_report
@@ -32,9 +33,42 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="session")
-def report(run: Run, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def matrix() -> Matrix:
+    """A small version matrix: two forks, of which one cannot be used, against three others."""
+    cases = ("baseline/one@cuda:90", "dots/two@cuda:90", "amd/three@hip:gfx950")
+    ok, fails = Attempt("OK"), Attempt("ERROR", "make_ttir: no such op")
+    pins = dict.fromkeys(cases, ok)
+    equal = {"ttir": "IDENTICAL", "ttgir": "EQUIVALENT", "llir": "DIFFERENT"}
+    depths = [
+        ("OK", {**equal, "ptx": "IDENTICAL", "cubin": "IDENTICAL"}),
+        ("OK", {**equal, "ptx": "DIFFERENT", "cubin": "EQUIVALENT"}),
+        ("OK", {**equal, "amdgcn": "DIFFERENT", "hsaco": "DIFFERENT"}),
+    ]
+    same = [Probe(case, *depth) for case, depth in zip(cases, depths, strict=True)]
+    broken = [same[0], Probe(cases[1], "ERROR(plugin)", {}), Probe(cases[2], "BOTH ERROR", {})]
+    return Matrix(
+        started="2026-12-01T10:00:00+00:00",
+        command="tlx-equiv matrix",
+        cases=cases,
+        references=(
+            Pin("fork", "3.7.4", "fbtriton==3.7.4", triton="3.7.4+fb", probes=pins),
+            Pin("fork", "3.7.9", "fbtriton==3.7.9", problem="uv: no version | of it"),
+        ),
+        candidates=(
+            Pin("plugin", "3.8.0.post2", "...", problem="does not bring its module"),
+            Pin("plugin", "3.8.0.post3", "...", probes={**pins, cases[1]: fails, cases[2]: fails}),
+            Pin("plugin", "3.8.0.post16", "...", triton="3.8.0", probes=pins),
+        ),
+        cells=(Cell(0, 1, tuple(broken)), Cell(0, 2, tuple(same))),
+    )
+
+
+@pytest.fixture(scope="session")
+def report(
+    run: Run, store: Store, matrix: Matrix, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The report's folder."""
-    return write_report(run, store, tmp_path_factory.mktemp("report")).parent
+    return write_report(run, store, tmp_path_factory.mktemp("report"), matrix=matrix).parent
 
 
 @pytest.fixture(scope="session")

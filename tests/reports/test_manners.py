@@ -18,6 +18,7 @@ LOADING = {"link", "iframe", "object", "embed", "img", "audio", "video", "source
         "kernel/dots.pipelined_gemm.html",
         "kernel/clusters.cluster_shift.html",
         "kernel/baseline.vector_add.html",
+        "matrix.html",
     ]
 )
 def page(request: pytest.FixtureRequest, report: Path) -> Page:

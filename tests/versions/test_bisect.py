@@ -31,10 +31,19 @@ def test_what_is_found_is_a_change_and_what_lies_between_gives_no_verdict(row: l
 
 
 @given(st.integers(2, 2000), st.data())
-def test_a_single_change_is_found_in_log_steps(count: int, data: st.DataObject):
+def test_a_single_change_is_found_in_log_steps_and_those_to_skip(count: int, data: st.DataObject):
     turn = data.draw(st.integers(1, count - 1))
-    asked = []
-    found = bisect(count, lambda at: asked.append(at) or at >= turn)  # type: ignore[func-returns-value]
+    skips = data.draw(st.sets(st.integers(0, count - 1), max_size=30)) - {0, count - 1}
+    judged = []
+
+    def verdict(at: int) -> bool | None:
+        if at in skips:
+            return None
+        judged.append(at)
+        return at >= turn
+
+    found = bisect(count, verdict)
     assert found is not None
-    assert (found.before, found.after) == (turn - 1, turn)
-    assert len(asked) <= 2 + math.ceil(math.log2(count))
+    assert found.before == max(at for at in range(turn) if at not in skips)
+    assert found.after == min(at for at in range(turn, count) if at not in skips)
+    assert len(judged) <= 3 + math.log2(count)

@@ -11,44 +11,33 @@ from typer.testing import CliRunner
 from harness import corpus as corpora
 from harness import matrix, survey, toolchains
 from harness.cli.app import app
+from harness.cli.matrix import PROBES
 from harness.errors import HarnessError
 from harness.matrix import Matrix
-from harness.store import Store
-from harness.toolchains import declared
-from harness.toolchains.published import subject
-from reports import write_matrix
-
-OLDER = "3.8.0.post15"
-
-
-def pinned(role: str) -> str:
-    declaration = declared().role(role)
-    name = subject(declaration)
-    return declaration.pins[name].partition("==")[2].split()[0]
+from harness.toolchains import Controls
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory) -> tuple[Matrix, list[Matrix]]:
-    from harness.template import write_template
+def controls() -> Controls:
+    return toolchains.controls("controlled", {"plugin": toolchains.ensure("plugin")})
 
-    folder = tmp_path_factory.mktemp("matrix")
-    write_template(folder / "kernels", "good")
-    cases = corpora.load([folder / "kernels"]).select((), ("cuda:90",))
+
+@pytest.fixture(scope="module")
+def measured(pinned, older, probes, controls, store) -> tuple[Matrix, list[Matrix]]:
     saved: list[Matrix] = []
     found = survey.measure(
-        [("fork", pinned("fork")), ("fork", "0.0.0")],
-        [("plugin", pinned("plugin")), ("plugin", OLDER), ("upstream", pinned("upstream"))],
-        cases,
-        toolchains.controls("controlled", {"plugin": toolchains.ensure("plugin")}),
-        Store(folder / "store"),
-        [],
+        [("fork", pinned["fork"]), ("fork", "0.0.0")],
+        [("plugin", pinned["plugin"]), ("plugin", older), ("upstream", pinned["upstream"])],
+        probes,
+        controls,
+        store,
         lambda words: None,
         saved.append,
     )
     return found, saved
 
 
-def test_every_usable_pair_is_compared_and_a_version_that_is_not_there_says_so(measured):
+def test_every_usable_pair_is_compared_and_a_version_that_is_not_there_says_so(measured, probes):
     found, saved = measured
     assert [pin.problem == "" for pin in found.references] == [True, False]
     assert "0.0.0" in found.references[1].problem
@@ -56,31 +45,78 @@ def test_every_usable_pair_is_compared_and_a_version_that_is_not_there_says_so(m
     plugin, older, upstream = found.cells
     assert plugin.probes[0].outcome == "OK"
     assert plugin.probes[0].verdicts.keys() == {"ttir", "ttgir", "llir", "ptx", "cubin"}
-    assert older.probes[0].level == plugin.probes[0].level
-    assert upstream.probes[0].level == "fails"  # the kernel uses TLX
+    assert older.probes[0].verdicts.keys() == plugin.probes[0].verdicts.keys()
+    assert upstream.probes[0].verdicts == {}
+    case = probes[0].id  # which uses TLX
+    assert [pin.probes[case].outcome for pin in found.candidates] == ["OK", "OK", "UNSUPPORTED"]
+    assert "tlx" in found.candidates[2].probes[case].failure
     assert len(saved) == 5  # after each pin, so that a kill loses nothing
     assert saved[-1] == found
 
 
-def test_the_page_and_the_table_show_pairs_and_reasons(measured, tmp_path: Path):
-    found, _ = measured
-    page = write_matrix(found, tmp_path).read_text()
-    table = (tmp_path / "matrix.md").read_text()
-    assert page.count('scope="row"') == 3  # two rows of pairs, one version that cannot be used
-    assert "fork 0.0.0" in page
-    assert "http" not in page.replace("http-equiv", "")
-    hostile = msgspec.structs.replace(
-        found,
-        references=(msgspec.structs.replace(found.references[0], version="<script>x"),),
-        cells=(),
+def test_what_is_known_needs_no_environment(
+    measured, pinned, older, probes, controls, store, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TLX_EQUIV_CACHE", str(tmp_path))
+    whole, _ = measured
+    again = survey.measure(
+        [("fork", pinned["fork"])],
+        [("plugin", older)],
+        probes,
+        controls,
+        store,
+        lambda words: None,
+        lambda sofar: None,
     )
-    assert "<script>x" not in write_matrix(hostile, tmp_path).read_text()
-    assert "| plugin 3" in table
-    assert "fork 0.0.0" in table
+    assert again.references + again.candidates == (whole.references[0], whole.candidates[1])
+    assert again.cells[0].probes == whole.cells[1].probes
+    assert not any(tmp_path.iterdir())
 
 
-def test_a_malformed_matrix_is_named(tmp_path: Path):
-    path = tmp_path / matrix.FILE
+def test_a_kernel_that_was_changed_is_compiled_again(measured, pinned, probes, controls, store):
+    assert measured
+    changed = msgspec.structs.replace(probes[0], source=probes[0].source + "\nnonsense(\n")
+    found = survey.measure(
+        [],
+        [("plugin", pinned["plugin"])],
+        [changed],
+        controls,
+        store,
+        lambda words: None,
+        lambda sofar: None,
+    )
+    assert found.candidates[0].probes[changed.id].outcome == "ERROR"
+
+
+def test_the_command_keeps_a_record_and_writes_page_and_tables(
+    measured, pinned, kernels, store, tmp_path
+):
+    whole, _ = measured
+    arguments = ["--fork", pinned["fork"], "--plugin", pinned["plugin"], "--upstream", ""]
+    arguments += ["--corpus", str(kernels), "--store", str(store.root), "--json"]
+    arguments += ["--out", str(tmp_path / "m.json"), "--report", str(tmp_path / "report")]
+    arguments += ["--markdown", str(tmp_path / "m.md"), "good/*@cuda:90"]
+    result = CliRunner().invoke(app, ["matrix", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    record = matrix.load(tmp_path / "m.json")
+    assert record is not None
+    assert record == msgspec.json.decode(result.stdout, type=Matrix)
+    assert record.cells == whole.cells[:1]
+    assert (
+        f"<td>{record.candidates[0].triton}</td>"
+        in (tmp_path / "report" / "matrix.html").read_text()
+    )
+    assert f"| plugin {pinned['plugin']} |" in (tmp_path / "m.md").read_text()
+
+
+def test_each_probe_is_one_case_of_the_corpus():
+    found = corpora.load([corpora.DEFAULT]).select(PROBES)
+    assert [case.id for case in found] == sorted(PROBES, key=[c.id for c in found].index)
+    assert len(found) == len(PROBES)
+
+
+def test_a_malformed_record_is_named(tmp_path: Path):
+    path = tmp_path / "matrix.json"
     assert matrix.load(path) is None
     path.write_text('{"started": 1}')
     with pytest.raises(HarnessError, match="no matrix") as caught:
@@ -88,18 +124,7 @@ def test_a_malformed_matrix_is_named(tmp_path: Path):
     assert caught.value.thing == str(path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["no/such/case@cuda:90", "--over", "plugin"], "matches none"),
-        (["async_copy/ring_copy/fp32-3x128@cuda:90", "--over", "compiler"], "no such role"),
-        (
-            ["async_copy/ring_copy/fp32-3x128@cuda:90", "--over", "plugin", "--from", "0.1"],
-            "not published",
-        ),
-    ],
-)
-def test_bad_input_to_bisect_is_one_clear_error(arguments: list[str], words: str):
-    error = CliRunner().invoke(app, ["bisect", *arguments]).exception
+def test_a_version_that_is_none_is_one_clear_error():
+    error = CliRunner().invoke(app, ["matrix", "--plugin", "newest"]).exception
     assert isinstance(error, HarnessError)
-    assert words in error.cause
+    assert (error.thing, error.cause) == ("version 'newest'", "is no version")
