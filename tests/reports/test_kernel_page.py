@@ -75,7 +75,7 @@ def test_attribution_shows_its_matrix_and_evidence(page_of, result_of):
     for sentence in explanation.evidence:
         assert " ".join(sentence.split()) in gemm.text
     assert len(gemm.all("table", class_="matrix")) == 1
-    assert f"TTGIR into fork's binary: {explanation.same_back_end}" in gemm.text
+    assert f"TTGIR into fork's own assembly: {explanation.same_back_end}" in gemm.text
 
 
 def test_counts_that_differ_are_shown_and_one_sided_ones_named(page_of, result_of):
