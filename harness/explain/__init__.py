@@ -162,7 +162,7 @@ def _births(
         pair = left.trace[row.left].sha256, right.trace[row.right].sha256
         if row.manager == "front end":
             continue
-        if before is None and row.difference and row.behaviour == "same":
+        if before is None and row.difference and _made_before(row, rows[0]):
             born(0, "front end", "born", pair)
         elif number in outputs:
             born(number, "graft", row.event, outputs[number])
@@ -177,6 +177,12 @@ def _births(
         before, alone = pair, []
         size = size if row.difference is None else row.difference
     return tuple(found)
+
+
+def _made_before(first: AlignedPass, front_end: AlignedPass) -> bool:
+    """Whether the difference after the first pass of both sides comes from the front ends: the
+    pass is not to blame, or could not be tried on IR that is different before it."""
+    return first.behaviour == "same" or (first.behaviour != "differs" and bool(front_end.difference))
 
 
 def _kinds(
