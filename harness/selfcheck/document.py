@@ -20,6 +20,12 @@ judged different (*wrongly flagged*). "Self against self" compiles with two envi
 made from the same pins, one after the other at the same place (line information holds the paths
 and dates of a toolchain's own files); every artifact and the IR after every pass must be identical
 to the last byte.
+
+What the counts leave out: a changed pipeline that comes to the same code leaves nothing to find
+and is not counted. A branch with its targets exchanged counts as located wherever in the artifact
+the difference is shown, since blocks are numbered by first use. An artifact that is cut off counts
+as located if the side is named or lines are shown. In "self against self" only *wrongly flagged*
+measures anything. Outputs are random bits, not those of a kernel.
 """
 
 

@@ -257,7 +257,7 @@ def _key(case: Case, identity: ToolchainIdentity, given: Controls) -> str:
 
 _OPTIONS: tuple[tuple[dict[str, object], str, object, str], ...] = (
     ({"debug": True}, "sanitize_overflow", True, "ttir"),
-    ({}, "num_warps", 8, "ttgir"),
+    ({}, "num_warps", 8, "ttir"),
     ({}, "maxnreg", 64, "ttgir"),
     ({}, "num_ctas", 2, "ttgir"),
 )
