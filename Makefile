@@ -7,7 +7,7 @@ JOBS ?= auto
 TRITONS := 3.7.1 3.8.0 3.9.0
 NULL_PLUGINS := $(TRITONS:%=build/plugins/libnull-%.so)
 
-.PHONY: help equivalence nightly plugins test browser lint notebook bench selfcheck clean
+.PHONY: help equivalence nightly plugins test browser lint notebook bench selfcheck matrix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ notebook: $(VENV)/.test ## run docs/two_sides.py and write it as docs/two-sides.
 
 selfcheck: $(VENV)/.base ## plant differences everywhere; all must be caught (writes docs/selfcheck.md)
 	$(BIN)/tlx-equiv selfcheck --self --out docs/selfcheck.md
+
+matrix: $(VENV)/.base ## all published versions of each side, in pairs (writes docs/matrix.md)
+	$(BIN)/tlx-equiv matrix --fork all --plugin all,3.8.0.post16:3.7.1,3.8.0.post16:3.9.0 \
+	  --markdown docs/matrix.md
 
 bench: $(VENV)/.base ## measure the harness against bare triton.compile
 	$(BIN)/python -m harness.bench

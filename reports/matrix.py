@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 
 from harness.matrix import Cell, Matrix, Pin, Probe
@@ -68,7 +69,8 @@ def probe_depth(probe: Probe) -> Depth:
 
 def _why_not(pin: Pin) -> str:
     """Why the pin cannot be used, or in which ways how many of its probes failed."""
-    ways = Counter(each.failure for each in pin.probes.values() if each.outcome != "OK")
+    failed = [each.failure for each in pin.probes.values() if each.outcome != "OK"]
+    ways = Counter(textwrap.shorten(words, 160, placeholder=" …") for words in failed)
     return pin.problem or "; ".join(f"{count} × {words}" for words, count in ways.most_common())
 
 
