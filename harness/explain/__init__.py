@@ -182,7 +182,9 @@ def _births(
 def _made_before(first: AlignedPass, front_end: AlignedPass) -> bool:
     """Whether the difference after the first pass of both sides comes from the front ends: the
     pass is not to blame, or could not be tried on IR that is different before it."""
-    return first.behaviour == "same" or (first.behaviour != "differs" and bool(front_end.difference))
+    return first.behaviour == "same" or (
+        first.behaviour != "differs" and bool(front_end.difference)
+    )
 
 
 def _kinds(

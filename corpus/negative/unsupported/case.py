@@ -45,7 +45,6 @@ OPERATIONS = {
     "remote_shmem_store": (AMPERE, *AMD),
     "remote_view": (AMPERE, *AMD),
     "reuse_group": AMD,
-    "reuse_group_ir_type": (*NVIDIA, *AMD),
     "stoch_round": (AMPERE, HOPPER, *AMD),
     "subslice": (AMPERE, HOPPER, *AMD),
     "tcgen05_commit": (AMPERE, HOPPER, *AMD),

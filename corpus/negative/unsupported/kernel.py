@@ -109,8 +109,6 @@ def unsupported(x_ptr, y_ptr, OPERATION: tl.constexpr):
         spec.set_buffer_overlap(tlx.reuse_group(a, b, group_type=tlx.reuse_group_type.shared))
         tlx.local_store(a[0], x)
         x = tlx.local_load(a[0])
-    elif OPERATION == "reuse_group_ir_type":
-        tlx.reuse_group_ir_type(tlx.reuse_group_type.shared)
     elif OPERATION == "stoch_round":
         x = tlx.stoch_round(x, tl.float16, tl.full((64, 64), 1, tl.uint32)).to(tl.float32)
     elif OPERATION == "tcgen05_commit":
