@@ -179,7 +179,10 @@ def _judge_outcome(
     if label == "OK":
         return Judgement("outcome", Status.PASS, label)
     judged = _ledger(case, "outcome", label, fingerprint, ledger, lane)
-    if judged.status is Status.NEW and label.startswith("BOTH "):
+    unexpected = judged.status is Status.NEW or (
+        judged.status is Status.CHANGED and case.expect == "refuse"
+    )
+    if unexpected and label.startswith("BOTH "):
         return Judgement(
             "outcome", Status.REFUSED, label, "", "both sides fail alike: agreement, not a pass"
         )
