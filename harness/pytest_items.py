@@ -62,8 +62,10 @@ class State:
                 self.config.getoption("--tlx-toolchain"),
                 explaining=False,
             )
-            if self._session.void:
-                pytest.exit(f"void: {self._session.void}", returncode=2)
+            problems = [finding.error() for finding in self._session.findings if finding.problem]
+            void = "; ".join(map(str, problems)) or self._session.void
+            if void:
+                pytest.exit(f"void: {void}", returncode=2)
         return self._session
 
     def evaluate(self, case: Case) -> CaseResult:

@@ -276,6 +276,7 @@ def layer_norm(s: Situation) -> dict[str, Floats]:
 
 INDEPENDENT: dict[str, Callable[[Situation], dict[str, Floats]]] = {
     "memory/staged_copy": copied,
+    "memory/reuse_kinds": copied,
     "memory/transposed_view": transposed,
     "memory/pinned_layouts": transposed,
     "memory/time_shared": both_transposed,

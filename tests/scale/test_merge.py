@@ -49,7 +49,7 @@ def test_the_single_run_has_something_of_everything(single: Run):
     assert {Status.PASS, Status.EXPECTED} <= statuses
     kinds = {problem.kind for problem in single.ledger_problems}
     assert kinds == {"stale", "expired", "unmatched"}
-    assert any(entry.failures for entry in single.coverage)
+    assert any(use.refusals for entry in single.coverage for use in entry.uses)
     assert judge.exit_status(single) == 1
 
 
