@@ -9,15 +9,22 @@ be made may have been left out), and the case's FileCheck files hold there.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from harness.compile import Worker, scratch
-from harness.model import CaseResult, Compilation, NameCoverage, NameUse
+from harness.model import CaseResult, Compilation, Failure, NameCoverage, NameUse
 from harness.store import Store, digest
 
 Surface = dict[str, tuple[str, str | None]]
+WORDS = 300  # characters of a diagnostic
+_ERROR = re.compile(r"\berror\s*:|LLVM ERROR|Assertion")
+_WRAPPER = re.compile(
+    r"^PTXAS error: Internal|^PassManager::run failed$|Failures have been detected"
+)
+_ASSEMBLED = re.compile(r"^ptxas \S+, line \d+; ")
 
 
 class _Surface(msgspec.Struct):
@@ -81,14 +88,14 @@ def _use(target: str, name: str, having: Sequence[str], results: Sequence[CaseRe
     refusals = {}
     for role in having:
         sides = [
-            (len(side.names), _against(result, side))
+            (side.failure is not None, len(side.names), _against(result, side))
             for result in results
             if (side := result.compilations.get(role)) is not None and name in side.names
         ]
-        if any(not words for _, words in sides):
+        if any(not words for *_, words in sides):
             compiled.append(role)
         elif sides:
-            refusals[role] = min(sides)[1]
+            refusals[role] = min(sides)[-1]
     return NameUse(target, tuple(r.case.id for r in results), tuple(compiled), refusals)
 
 
@@ -104,20 +111,28 @@ def _as_text(signature: Sequence[Sequence[str]] | None) -> str | None:
 
 
 def _against(result: CaseResult, side: Compilation) -> str:
-    """Why a side does not show that what it uses works there; empty if nothing says so.
-
-    The line of its failure, or of what it printed, that says why; or the check that failed.
+    """Why a side does not show that what it uses works there; empty if nothing says so: its
+    diagnostic, or the check that does not hold.
     """
-    failure = side.failure
-    if failure is None and not side.printed_errors:
-        broken = [c.file for c in result.checks if c.role == side.role and not c.passed]
-        return f"compiles, but {broken[0]} does not hold" if broken else ""
-    said = side.printed_errors if failure is None else failure.message
-    lines = [line.strip() for line in said.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("Invoked with:")]
-    errors = [line for line in lines if "error:" in line]
-    if failure is not None and not errors:
-        if lines[-1:] == ["^"]:  # it points at the kernel, and says no more
-            lines.append(f"{failure.exception} at: {' '.join(lines[-2:-1])}")
-        lines = lines or [failure.signal or failure.phase]
-    return (errors[:1] or lines[-1:])[0][:300]
+    if side.failure is not None:
+        return _diagnostic(side.failure)
+    if side.printed_errors:
+        return side.printed_errors.splitlines()[0][:WORDS]
+    broken = [c.file for c in result.checks if c.role == side.role and not c.passed]
+    return f"compiles, but {broken[0]} does not hold" if broken else ""
+
+
+def _diagnostic(failure: Failure) -> str:
+    """The line of a failure that says why.
+
+    A front end's message ends in the kernel's text, a line that holds only a caret, and the
+    reason, if it gives one; a pass's and an assembler's are wrapped in lines that give none.
+    """
+    lines = [line.strip() for line in failure.message.splitlines() if line.strip()]
+    if "^" in lines:
+        caret = len(lines) - lines[::-1].index("^")
+        lines = lines[caret:] or [f"{failure.exception} at: {lines[caret - 2]}"]
+    lines = [line for line in lines if not _WRAPPER.search(line)] or lines
+    errors = [line for line in lines if _ERROR.search(line)]
+    words = (errors or lines or [failure.signal or failure.phase])[0]
+    return _ASSEMBLED.sub("ptxas: ", words)[:WORDS]

@@ -434,8 +434,8 @@ class NameUse(Record, frozen=True):
     """What became, on one target, of the cases that use a public TLX name.
 
     ``compiled`` are the sides on which at least one of ``cases`` compiled, printed no
-    error and held its checks; ``refusals`` has the words of each other side that has the name,
-    on the case that uses least else.
+    error and held its checks; ``refusals`` has the words of each other side that has the name:
+    on a case that it compiled all the same, or else on the one that uses least beside the name.
     """
 
     target: str
@@ -469,6 +469,15 @@ class NameCoverage(Record, frozen=True):
     def targets(self) -> tuple[str, ...]:
         """Where it is exercised: a case that uses it compiled there on at least one side."""
         return tuple(use.target for use in self.uses if use.compiled)
+
+    @property
+    def refusals(self) -> list[tuple[str, str, list[str]]]:
+        """Each side's words, and the targets on which it says them."""
+        targets: dict[tuple[str, str], list[str]] = {}
+        for use in self.uses:
+            for role, words in use.refusals.items():
+                targets.setdefault((role, words), []).append(use.target)
+        return [(role, words, where) for (role, words), where in targets.items()]
 
     def state(self, target: str) -> str:
         """What is known of the name on a target: a key of USE_STATES."""

@@ -39,15 +39,6 @@ class NameView:
         """How many of the cases have each status, the worst status first."""
         return statuses_of(self.cases)
 
-    @property
-    def refusals(self) -> list[tuple[str, str, list[str]]]:
-        """Each side's words, and the targets on which it says them."""
-        targets: dict[tuple[str, str], list[str]] = {}
-        for use in self.entry.uses:
-            for role, words in use.refusals.items():
-                targets.setdefault((role, words), []).append(use.target)
-        return [(role, words, where) for (role, words), where in targets.items()]
-
 
 def names_of(run: Run, cases: Sequence[CaseView]) -> tuple[NameView, ...]:
     """Every name of a run with its cases."""

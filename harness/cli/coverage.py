@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -35,7 +36,7 @@ def coverage(
     if json:
         options.print_json(shown)
         return
-    console = Console(emoji=False, markup=False)
+    console = Console(emoji=False, markup=False, width=None if sys.stdout.isatty() else 140)
     table = Table(box=None)
     table.add_column("name", overflow="fold")
     table.add_column("on")
@@ -51,9 +52,8 @@ def coverage(
             text = "\n".join(f"{role}: {entry.signatures[role]}" for role in roles)
         else:
             text = texts[0]
-        for use in entry.uses:
-            for role, words in use.refusals.items():
-                text += f"\n{role} on {use.target}: {words}"
+        for role, words, where in entry.refusals:
+            text += f"\n{role} on {', '.join(where)}: {words}"
         table.add_row(
             entry.name,
             on,

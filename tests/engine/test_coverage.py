@@ -94,7 +94,48 @@ def test_words_are_of_the_case_that_uses_least_and_say_why():
     assert use.refusals == {"plugin": "error: op is not for this target"}
 
 
-def test_a_bare_pointer_into_the_kernel_says_where():
-    words = side("plugin", "at 3:4:\n    x = f()\n    ^")
-    (use,) = measured(result("cuda:90", side("fork"), words))["op"].uses
-    assert use.refusals["plugin"] == "CompilationError at: x = f()"
+POINTED = "at 3:4:\n    x = f()\n    ^"
+PTXAS = """PTXAS error: Internal Triton PTX codegen error
+`ptxas` stderr:
+ptxas /tmp/tmp8d.ptx, line 152; error   : Instruction 'wgmma.wait_group' not supported
+ptxas fatal   : Ptx assembly aborted due to errors"""
+PASS = """PassManager::run failed
+k.py:9:1: error: Failures have been detected while processing an MLIR pass pipeline
+LLVM ERROR: no such transfers here"""
+BINDING = (
+    POINTED
+    + """
+create_it(): incompatible function arguments. The following argument types are supported:
+    1. (self: builder, arg0: int) -> value
+
+Invoked with: <builder object at 0x7f>"""
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (POINTED, "CompilationError at: x = f()"),
+        (POINTED + "\nnot here", "not here"),
+        (PTXAS, "ptxas: error   : Instruction 'wgmma.wait_group' not supported"),
+        (PASS, "LLVM ERROR: no such transfers here"),
+        (
+            BINDING,
+            "create_it(): incompatible function arguments."
+            " The following argument types are supported:",
+        ),
+        ("PassManager::run failed", "PassManager::run failed"),
+        ("died of SIGSEGV", "died of SIGSEGV"),
+    ],
+)
+def test_the_line_that_says_why(message: str, words: str):
+    (use,) = measured(result("cuda:90", side("fork"), side("plugin", message)))["op"].uses
+    assert use.refusals["plugin"] == words
+
+
+def test_a_case_that_compiled_says_more_than_one_that_failed():
+    short = result("cuda:90", side("fork"), side("plugin", "error: no"))
+    checks = (Check("ptx.check", "ptx", "plugin", False),)
+    longer = result("cuda:90", side("plugin", names=("op", "mine")), checks=checks)
+    (use,) = measured(short, longer)["op"].uses
+    assert use.refusals["plugin"] == "compiles, but ptx.check does not hold"

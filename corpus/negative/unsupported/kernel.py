@@ -72,8 +72,7 @@ def unsupported(x_ptr, y_ptr, OPERATION: tl.constexpr):
         responses = tlx._alloc_clc_responses(tl.constexpr(1))
         bars = tlx.alloc_barriers(tl.constexpr(1))
         tlx._clc_issue(responses[0], bars[0])
-        tile, _, _ = tlx._clc_query(responses[0])
-        x += tile
+        tlx._clc_query(responses[0])
     elif OPERATION == "clock64":
         x += tlx.clock64().to(tl.float32)
     elif OPERATION == "cluster_barrier":
@@ -105,7 +104,7 @@ def unsupported(x_ptr, y_ptr, OPERATION: tl.constexpr):
     elif OPERATION == "reuse_group":
         spec = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
         a = tlx.local_alloc((64, 64), tl.float32, tl.constexpr(1), reuse=spec)
-        b = tlx.local_alloc((64, 64), tl.float32, tl.constexpr(1), reuse=spec)
+        b = tlx.local_alloc((64, 64), tl.int32, tl.constexpr(1), reuse=spec)
         spec.set_buffer_overlap(tlx.reuse_group(a, b, group_type=tlx.reuse_group_type.shared))
         tlx.local_store(a[0], x)
         x = tlx.local_load(a[0])
