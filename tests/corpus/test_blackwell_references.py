@@ -339,6 +339,28 @@ def test_buffer_gather_and_to_local() -> None:
     assert not accepts(results["y_ptr"], np.roll(swapped, 1, axis=1))
 
 
+def test_warp_pipeline_sum() -> None:
+    _, spec, inputs, results = case("amd/warp_pipeline_sum")
+    x, block = inputs["x_ptr"], int(spec.constexprs["BLOCK"])
+    one_by_one = np.zeros(len(x), np.float32)
+    for column in x.T.astype(np.float32):
+        one_by_one += column
+    assert accepts(results["y_ptr"], one_by_one.astype(np.float64))
+    exact = np.array([math.fsum(row) for row in x])
+    assert accepts(results["y_ptr"], exact)
+    assert not accepts(results["y_ptr"], x[:, block:].sum(axis=1))  # the first step lost
+    assert not accepts(results["y_ptr"], x[:, : -(x.shape[1] % block)].sum(axis=1))  # or the tail
+
+
+def test_idle_barriers() -> None:
+    _, spec, inputs, results = case("amd/idle_barriers")
+    x, block = inputs["x_ptr"], int(spec.constexprs["BLOCK"])
+    mirrored = np.concatenate([x[i : i + block][::-1] for i in range(0, x.size, block)])
+    assert accepts(results["y_ptr"], mirrored)
+    assert not accepts(results["y_ptr"], x)
+    assert not accepts(results["y_ptr"], x[::-1])
+
+
 def test_cluster_ids() -> None:
     kernel = load_kernel(DEFAULT / "clusters/cluster_ids")
     spec = kernel.specs[2]
