@@ -19,10 +19,10 @@ from harness.model import CaseResult, Status
 
 def expect(
     cases: Annotated[list[str], typer.Argument(help="Case ids or globs, as in `run`.")],
-    reason: Annotated[str, typer.Option(help="What differs and why that is known.")],
-    link: Annotated[str, typer.Option(help="Where it is discussed or where its source is.")],
-    expires: Annotated[str, typer.Option(help="Date, YYYY-MM-DD, after which it fails.")],
     name: Annotated[str, typer.Option("--id", help="The entry's name; one per cause.")],
+    reason: Annotated[str, typer.Option(help="What differs and why that is known.")] = "",
+    link: Annotated[str, typer.Option(help="Where it is discussed or its source is.")] = "",
+    expires: Annotated[str, typer.Option(help="Date, YYYY-MM-DD, after which it fails.")] = "",
     stage: Annotated[
         list[str] | None,
         typer.Option(help="Only this stage (may be repeated) [default: all that are not equal]."),
@@ -37,12 +37,11 @@ def expect(
         Path | None, typer.Option(help="The ledger file [default: beside the corpus].")
     ] = None,
 ) -> None:
-    """Accept what the run found in these cases, with its fingerprints, until a date."""
+    """Accept what the run found in these cases, with its fingerprints, until a date.
+
+    A new entry needs a reason, a link and a date; an entry that exists keeps its own.
+    """
     record = runs.load(run)
-    try:
-        date = datetime.date.fromisoformat(expires)
-    except ValueError as error:
-        raise HarnessError(f"--expires {expires}", str(error), "write YYYY-MM-DD") from error
     if attribution not in ledgers.ATTRIBUTIONS:
         raise HarnessError(
             f"--attribution {attribution}",
@@ -66,20 +65,28 @@ def expect(
             + (f" at {', '.join(stage)}" if stage else ""),
             "run them first, or see `tlx-equiv show CASE`",
         )
+    folder = Path(hits[0].case.folder.removesuffix("/" + hits[0].case.kernel))
+    path = ledger or folder / corpora.LEDGER
+    known = ledgers.read([path], datetime.date.today()).expectations
+    old = next((entry for entry in known if entry.id == name), None)
+    if old is None and not (reason and link and expires):
+        raise HarnessError(
+            f"entry {name!r}",
+            f"not in {path}, and a new one needs a reason, a link and a date",
+            "give --reason, --link and --expires, or the --id of an entry of the same cause",
+        )
     entry = ledgers.Expectation(
         id=name,
         cases=tuple(cases),
         reason=reason,
         link=link,
         owner=owner,
-        expires=date,
+        expires=old.expires if old else _date(expires),
         attribution=attribution,
         fingerprints={at: tuple(prints) for at, prints in found.items() if prints},
         cost=cost,
         lane=record.lane,
     )
-    folder = Path(hits[0].case.folder.removesuffix("/" + hits[0].case.kernel))
-    path = ledger or folder / corpora.LEDGER
     existed = ledgers.record(path, entry)
     count = sum(map(len, entry.fingerprints.values()))
     print(f"{'extended' if existed else 'added'} {name} in {path}: {count} fingerprints")
@@ -96,3 +103,10 @@ def differences(result: CaseResult) -> list[tuple[str, str]]:
         for judgement in result.judgements
         if judgement.status in (Status.NEW, Status.CHANGED) and prints.get(judgement.stage)
     ]
+
+
+def _date(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError as error:
+        raise HarnessError(f"--expires {text}", str(error), "write YYYY-MM-DD") from error

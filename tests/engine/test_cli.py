@@ -104,6 +104,12 @@ def test_recorded_expectations_make_the_run_green_and_a_change_red(ran: Path, tm
     changed = tlx(*arguments, cwd=folder)
     assert changed.returncode == 1
     assert "CHANGED demo/copy" in changed.stdout or "NEW demo/copy" in changed.stdout
+    bare = tlx("expect", "demo/copy", "--id", "other", cwd=folder)
+    assert bare.returncode == 2
+    assert "a new one needs a reason" in bare.stderr
+    extended = tlx("expect", "demo/copy", "--id", "known", cwd=folder)
+    assert "extended known" in extended.stdout
+    assert "measured" in (folder / "kernels" / "expected.toml").read_text()  # its own reason
 
 
 def test_a_killed_run_goes_on_where_it_stopped(ran: Path, tmp_path: Path):
