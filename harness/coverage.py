@@ -78,11 +78,6 @@ def measure(
     return tuple(found)
 
 
-def targets_of(coverage: Sequence[NameCoverage]) -> tuple[str, ...]:
-    """The targets on which any name was tried, sorted."""
-    return tuple(sorted({use.target for entry in coverage for use in entry.uses}))
-
-
 def _use(target: str, name: str, having: Sequence[str], results: Sequence[CaseResult]) -> NameUse:
     compiled = []
     refusals = {}

@@ -445,8 +445,8 @@ class NameUse(Record, frozen=True):
 
 
 USE_STATES = {
-    "compiled": "each side that has the name compiles a case that uses it",
-    "partly": "one side does; the other refuses, or does without it",
+    "compiled": "each side that has it compiles a use",
+    "partly": "one side does, the other refuses or does without",
     "refused": "tried, and refused by each side",
     "untried": "no case tries it there",
 }
@@ -533,6 +533,12 @@ class Run(Record, frozen=True):
     coverage: tuple[NameCoverage, ...] = ()
     parity_device: str = ""
     part: Part | None = None
+
+    @property
+    def covered_targets(self) -> tuple[str, ...]:
+        """The targets on which any TLX name was tried, older architectures first."""
+        tried = {use.target for entry in self.coverage for use in entry.uses}
+        return tuple(sorted(tried, key=lambda name: (name.partition(":")[0], len(name), name)))
 
     def judgements(self) -> Iterator[tuple[CaseResult, Judgement]]:
         """Every judgement with its case, in run order."""

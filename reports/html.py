@@ -114,7 +114,7 @@ def kernel_page(view: RunView, kernel: KernelView, links: Links) -> str:
 
 def coverage_page(view: RunView) -> str:
     """The public TLX names: who has them, how they are called, what exercises them."""
-    counts = use_counts(view.names)
+    counts = use_counts(view.run)
     given = {"view": view, "targets": [target for target, _ in counts], "signs": SIGNS}
     given["states"] = USE_STATES
     rows = [(name, fragment("name.html.j2", name=name, **given)) for name in view.names]

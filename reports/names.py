@@ -49,8 +49,9 @@ def names_of(run: Run, cases: Sequence[CaseView]) -> tuple[NameView, ...]:
     )
 
 
-def use_counts(names: Sequence[NameView]) -> list[tuple[str, Counter[str]]]:
+def use_counts(run: Run) -> list[tuple[str, Counter[str]]]:
     """For each target that any name was tried on: how many shared names are in each state."""
-    targets = sorted({use.target for name in names for use in name.entry.uses})
-    shared = [name.entry for name in names if name.shared]
-    return [(target, Counter(entry.state(target) for entry in shared)) for target in targets]
+    shared = [entry for entry in run.coverage if len(entry.signatures) > 1]
+    return [
+        (target, Counter(entry.state(target) for entry in shared)) for target in run.covered_targets
+    ]

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from harness import run as runs
 from harness.cli import options
-from harness.coverage import targets_of
 from harness.model import USE_STATES, NameCoverage
 
 SIGNS = dict(zip(USE_STATES, ("+", "/", "x", "?"), strict=True))
@@ -28,7 +27,7 @@ def coverage(
 ) -> None:
     """Show each public TLX name: which side has it, how it is called, where cases use it."""
     record = runs.load(run)
-    targets = targets_of(record.coverage)
+    targets = record.covered_targets
     both = [entry for entry in record.coverage if len(entry.signatures) == 2]
     shown: Sequence[NameCoverage] = record.coverage
     if missing:

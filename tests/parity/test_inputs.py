@@ -111,6 +111,8 @@ def test_fills(distribution: str) -> None:
     index = _values("i32", distribution, fill="index", modulo=7)
     assert np.array_equal(index.reshape(-1), np.arange(index.size) % 7)
     assert _values("i32", distribution, modulo=5).max() <= 4
+    scales = _values("u8", distribution, fill="index", modulo=5, offset=123)
+    assert np.array_equal(scales.reshape(-1), 123 + np.arange(scales.size) % 5)
 
 
 def test_unsigned_and_boolean_stay_in_range() -> None:
