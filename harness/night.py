@@ -86,7 +86,7 @@ class CaseFacts(Record, frozen=True):
     """One case. ``definition`` is the hash of all that its corpus says of it; ``attributions``
     and ``births`` say whose its difference is and where it is born, what matters most first;
     ``crossing`` whether the reference's back end turns the candidate's TTGIR into the
-    reference's binary (``yes``, ``no``, ``unknown``)."""
+    reference's own assembly (``yes``, ``no``, ``unknown``)."""
 
     case: str
     kernel: str

@@ -59,7 +59,7 @@ def figures_of(run: Run, cases: Sequence[CaseView], gpu: GpuView) -> tuple[Figur
         figures.append(
             Figure(
                 f"{run.reference}'s back end on {run.candidate}'s TTGIR"
-                f" gives {run.reference}'s binary",
+                f" gives {run.reference}'s own assembly",
                 crossed["yes"],
                 crossed["yes"] + crossed["no"],
                 f"{crossed['unknown']} unknown" if crossed["unknown"] else "of cases crossed",

@@ -88,7 +88,7 @@ def trend_view(trend: Trend, reference: str, candidate: str) -> TrendView:
     shares = [[_share(p.identical) for p in points], [_share(p.crossing) for p in points]]
     seconds = [[p.seconds.get(role) for p in points] for role in roles]
     sizes = [[float(p.sizes.get(role, 0)) or None for p in points] for role in roles]
-    names = ("identical binaries", f"{reference}'s back end gives {reference}'s binary")
+    names = ("identical binaries", f"{reference}'s back end gives its own assembly")
     charts = [
         _lines("Share of cases, %", names, points, shares, 100.0, "%"),
         _lines("Time to compile, s", roles, points, seconds, None, " s", trend.common),

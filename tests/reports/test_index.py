@@ -86,7 +86,7 @@ def test_the_figures_have_numerators_and_denominators(run):
     ]
     binaries = figures["binaries identical"]
     assert (binaries.part, binaries.whole) == (len(identical), len(both))
-    crossed = figures["fork's back end on plugin's TTGIR gives fork's binary"]
+    crossed = figures["fork's back end on plugin's TTGIR gives fork's own assembly"]
     assert 0 < crossed.part < crossed.whole
     behaviour = figures["passes behave identically"]
     assert 0 < behaviour.part < behaviour.whole
