@@ -52,7 +52,7 @@ def graft_all(
     outputs = dict[int, tuple[str, str]]()
 
     def run(runner: int, numbers: Sequence[int]) -> None:
-        """Graft at these rows; a verdict of an earlier run gives way to ``differs`` only."""
+        """Graft at these rows. A row is ``same`` only if every graft tried there says so."""
         side, other = (left, right)[runner], 1 - runner
         items = []
         for number in numbers:
@@ -68,7 +68,7 @@ def graft_all(
             if result == "differs":
                 output = done.outputs[f"{number}"]
                 outputs[number] = (others, output) if runner else (output, others)
-            if number not in verdicts or result == "differs":
+            if verdicts.get(number, "same") == "same" or result == "differs":
                 verdicts[number] = result
 
     for number in [n for n in pairs if given[n][0] == given[n][1]]:
