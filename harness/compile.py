@@ -7,16 +7,15 @@ went in, and a sound stored result is returned as it is.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +24,7 @@ import msgspec
 
 from harness.errors import HarnessError
 from harness.model import Case, Compilation, Failure, Outcome, PassStep
+from harness.scratch import scratch
 from harness.store import Store
 from harness.toolchains import Controls, Toolchain
 
@@ -68,6 +68,11 @@ class Worker:
         self._ready: Future[dict[str, Any]] = Future()
         self._next = 0
         self._requests = -1
+
+    def start(self) -> None:
+        """Start the worker if it does not run, without waiting until it is ready."""
+        with self._lock:
+            self._ensure_started()
 
     def identity(self) -> dict[str, Any]:
         """What the worker found out about its toolchain while importing triton.
@@ -223,17 +228,21 @@ def compile_case(
     *,
     again: bool = False,
     fresh: bool = False,
+    companions: Iterable[Worker] = (),
 ) -> Compilation:
     """Compile ``case``, or return the stored result if nothing that went in has changed.
 
     ``again`` compiles in a fresh process without stepping, for a second opinion that is kept
-    apart from the first. ``fresh`` ignores what is stored.
+    apart from the first. ``fresh`` ignores what is stored. ``companions`` are workers that will
+    be asked next: if anything is to be compiled they start now, all at once.
     """
     key = compile_key(case, fingerprint, worker.controls)
     kind = "again" if again else "compile"
     stored = store.load("again", key, Compilation) if again else store.load_compilation(key)
     if stored is not None and not fresh:
         return stored
+    for each in companions:
+        each.start()
     request = {
         "job": "compile",
         "step": not again,
@@ -270,25 +279,6 @@ def target_of(case: Case) -> list[str | int]:
     target = case.target
     arch = int(target.arch) if target.backend == "cuda" else target.arch
     return [target.backend, arch, target.warp_size]
-
-
-@contextlib.contextmanager
-def scratch(store: Store) -> Any:
-    """A private folder for one child, removed afterwards; on the store's own disk."""
-    parent = store.root / "scratch"
-    try:
-        parent.mkdir(exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=parent))
-    except OSError as error:
-        raise HarnessError(
-            f"scratch folder below {parent}",
-            f"cannot be made: {error.strerror}",
-            "free some space or give a writable folder with --store DIR",
-        ) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _collect(

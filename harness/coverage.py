@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from harness.compile import Worker, scratch
+from harness.compile import Worker
 from harness.model import CaseResult, Compilation, Failure, NameCoverage, NameUse
+from harness.scratch import scratch
 from harness.store import Store, digest
 
 Surface = dict[str, tuple[str, str | None]]

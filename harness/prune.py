@@ -19,6 +19,7 @@ import msgspec
 
 from harness.history import History, Reference
 from harness.model import Compilation
+from harness.scratch import left_behind
 from harness.store import Store
 
 DAY = 86400.0
@@ -189,6 +190,6 @@ def _size(files: Iterable[_File]) -> int:
 
 def _sweep(store: Store, clock: float) -> None:
     """Remove the working folders that killed runs left behind."""
-    for folder in (store.root / "scratch").glob("*"):
+    for folder in left_behind(store):
         if clock - folder.stat().st_mtime > GRACE:
             shutil.rmtree(folder, ignore_errors=True)

@@ -61,13 +61,19 @@ class Store:
         return _sound(self.object_path(sha), sha)
 
     def keep_snapshots(self, key: str, folder: Path) -> None:
-        """Move in ``folder``, the IR texts of the compilation ``key``: zlib-compressed files
-        named by the sha256 of what they hold."""
+        """Keep the files in ``folder``, the IR texts of the compilation ``key``: zlib-compressed
+        and named by the sha256 of what they hold."""
         kept = self.snapshots_path(key)
         with self._writing(kept):
-            shutil.rmtree(kept, ignore_errors=True)
             kept.parent.mkdir(exist_ok=True)
-            os.replace(folder, kept)
+            temporary = tempfile.mkdtemp(dir=kept.parent, prefix=".tmp-")
+            try:  # copied, for the folder may lie on another disk
+                shutil.copytree(folder, temporary, dirs_exist_ok=True)
+                shutil.rmtree(kept, ignore_errors=True)
+                os.replace(temporary, kept)
+            except BaseException:
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
 
     def has_snapshots(self, key: str) -> bool:
         """Whether the IR texts of the compilation ``key`` are kept."""

@@ -36,9 +36,9 @@ def debug_locations(text: Text) -> Text:
     They name source lines. Only debug information is made from them, and that is compared
     apart from code in every later stage.
     """
-    text = text.keep(lambda line: not _LOCATION_ALIAS.match(line))
     if not any(" loc(" in line for line in text.lines):
         return text
+    text = text.keep(lambda line: not _LOCATION_ALIAS.match(line))
     text = text.rewrite(substitute(_SIMPLE_LOCATION, str(text), Blank()))
     return text.each(lambda line: _without_locations(line) if " loc(" in line else line)
 
@@ -305,12 +305,14 @@ def constant_order(text: Text) -> Text:
     Constants have no operands and no effects, so neighbours commute. Each run is sorted by the
     constants' contents; their uses refer to them by name and follow.
     """
-    order = list(range(len(text.lines)))
     matches = {
         i: match
         for i, line in enumerate(text.lines)
         if "arith.constant" in line and (match := _CONSTANT.fullmatch(line))
     }
+    if not matches:
+        return text
+    order = list(range(len(text.lines)))
     for start in [i for i in matches if i - 1 not in matches]:
         end = start
         while end in matches and matches[end][1] == matches[start][1]:

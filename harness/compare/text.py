@@ -43,7 +43,8 @@ class Text:
 
     def keep(self, wanted: Callable[[str], object]) -> Text:
         """The lines for which ``wanted`` holds."""
-        return self.pick(i for i, line in enumerate(self.lines) if wanted(line))
+        kept = [i for i, line in enumerate(self.lines) if wanted(line)]
+        return self if len(kept) == len(self.lines) else self.pick(kept)
 
     def pick(self, indices: Iterable[int]) -> Text:
         """The lines at ``indices``, in that order."""

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness.compile import Worker, options_for, scratch, target_of
+from harness.compile import Worker, options_for, target_of
 from harness.explain.rewrites import candidates
 from harness.model import Case, PassStep
 from harness.record import Record
+from harness.scratch import scratch
 from harness.store import Store, digest
 
 
@@ -93,6 +94,7 @@ def graft(
                         "adder": step.adder,
                         "arguments": step.arguments,
                         "input": str(path),
+                        "sha256": source,
                     }
                 )
         done = folder / "grafts"

@@ -129,7 +129,7 @@ def _snapshots(side: Compilation, source: Store, store: Store) -> Iterator[Findi
     sha = digest(text)
     for name, damage in DAMAGES.items():
         folder = store.root / "given"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / sha).write_bytes(zlib.compress(text, 1))
         store.keep_snapshots(side.key, folder)
         path = store.root / "snapshots" / side.key / sha

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import traceback
@@ -26,6 +27,7 @@ LAUNCH_METADATA = (
     "launch_pdl",
 )
 SNAPSHOT_LIMIT = 8 << 20
+MODULES = 2  # of the last grafts, kept: two inputs are grafted in turn
 HERE = "/proc/self/cwd"  # a child's own folder, under a name that is the same for all
 
 
@@ -121,9 +123,12 @@ def _without_assembler(backend: Any, stages: Any, *_: Any) -> None:
 def graft(request: dict[str, Any], folder: str) -> dict[str, Any]:
     """Run single passes of this side on given IR, one after the other.
 
-    ``items`` hold an ``id``, an ``adder`` with its ``arguments``, and an ``input`` file. Each
-    leaves ``grafts/<id>`` (the IR after it) or ``grafts/<id>.error``; an item whose result
-    exists already is skipped, so that a crash costs one item only.
+    ``items`` hold an ``id``, an ``adder`` with its ``arguments``, and an ``input`` file whose
+    text has the hash ``sha256``. Each leaves ``grafts/<id>`` (the IR after it) or
+    ``grafts/<id>.error``; an item whose result exists already is skipped, so that a crash costs
+    one item only. Where an item's input is what an item before it made, that module is used as
+    it is: most passes do the same on both sides, and reading the text again costs as much as
+    the pass.
     """
     from triton._C import libtriton  # type: ignore[import-not-found]
     from triton.backends.compiler import GPUTarget
@@ -132,6 +137,10 @@ def graft(request: dict[str, Any], folder: str) -> dict[str, Any]:
     backend = make_backend(GPUTarget(*request["target"]))
     output = os.path.join(folder, "grafts")
     os.makedirs(output, exist_ok=True)
+    context = libtriton.ir.context()
+    libtriton.ir.load_dialects(context)
+    backend.load_dialects(context)
+    made: dict[str, Any] = {}
     for item in request["items"]:
         path = os.path.join(output, item["id"])
         if os.path.exists(path) or os.path.exists(path + ".error"):
@@ -139,11 +148,10 @@ def graft(request: dict[str, Any], folder: str) -> dict[str, Any]:
         with open(path + ".error", "w") as file:
             file.write("crashed the process")
         try:
-            context = libtriton.ir.context()
-            libtriton.ir.load_dialects(context)
-            backend.load_dialects(context)
-            module = libtriton.ir.parse_mlir_module(item["input"], context)
-            module.context = context
+            module = made.pop(item["sha256"], None)
+            if module is None:
+                module = libtriton.ir.parse_mlir_module(item["input"], context)
+                module.context = context
             manager = libtriton.ir.pass_manager(context)
             adder = libtriton
             for name in item["adder"].strip(".").split("."):
@@ -155,9 +163,13 @@ def graft(request: dict[str, Any], folder: str) -> dict[str, Any]:
             with open(path + ".error", "w") as file:
                 file.write(f"{type(error).__name__}: {str(error)[:500]}")
             continue
-        with open(path, "w") as file:
-            file.write(module.str_nodebug())
+        data = module.str_nodebug().encode()
+        with open(path, "wb") as file:
+            file.write(data)
         os.remove(path + ".error")
+        made[hashlib.sha256(data).hexdigest()] = module
+        if len(made) > MODULES:
+            del made[next(iter(made))]
     return {}
 
 

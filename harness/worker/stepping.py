@@ -73,6 +73,7 @@ def install(libtriton: Any) -> None:
                 observer.passed(_step("front end", "front end", "", "", "", "", 0.0, text), text)
             if observer is not None and manager == BACK_END:
                 observer.handing_over(str(module))
+            text = ""
             if observer is None or not observer.step:
                 if observer is not None:
                     observer.entering(manager, "")
@@ -93,7 +94,7 @@ def install(libtriton: Any) -> None:
                     step = _step(manager, name, options, adder, given, origin, seconds, text)
                     observer.passed(step, text)
             if observer is not None and manager in CHECKPOINTS:
-                observer.leaving(manager, module.str_nodebug())
+                observer.leaving(manager, text or module.str_nodebug())
 
         def note(self, adder: str, origin: str, function: Any, args: Any, keywords: Any) -> None:
             self._noted.append((adder, origin, function, args, keywords))

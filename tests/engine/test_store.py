@@ -75,7 +75,7 @@ def test_an_artifact_name_cannot_leave_the_store(tmp_path: Path):
 def test_snapshots_are_verified_replaced_whole_and_dropped(tmp_path: Path):
     store = Store(tmp_path / "store")
     for text in (b"first", b"second"):
-        folder = tmp_path / "ir"
+        folder = tmp_path / text.decode()
         folder.mkdir()
         (folder / digest(text)).write_bytes(zlib.compress(text, 1))
         (folder / digest(b"claimed")).write_bytes(zlib.compress(b"other", 1))

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import os
+import shutil
 import threading
 import zlib
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness import scratch as scratch_module
 from harness.errors import HarnessError
 from harness.history import History
 from harness.model import Artifact, Compilation, Outcome, PassStep, Status
 from harness.night import CaseFacts, Night, SideFacts
 from harness.prune import DAY, GRACE, prune
+from harness.scratch import scratch
 from harness.store import Store, digest
 
 NOW = datetime.datetime(2026, 12, 31, tzinfo=datetime.UTC)
@@ -62,8 +65,8 @@ def compiled(store: Store, key: str, shared: int) -> None:
     """A compilation with an artifact and a snapshot of its own, and one that others share."""
     own, both = store.put(os.urandom(2000)), store.put(b"shared %d" % shared * 200)
     text = os.urandom(1000)
-    folder = store.root / "made"
-    folder.mkdir()
+    folder = store.root / "made" / key
+    folder.mkdir(parents=True)
     (folder / digest(text)).write_bytes(zlib.compress(text))
     store.keep_snapshots(key, folder)
     step = PassStep("m", "p", "", "", digest(text), 1000, 0.0, snapshot=True)
@@ -259,17 +262,27 @@ def test_using_an_artifact_is_noted_looking_is_not(tmp_path: Path):
     assert paths[0].stat().st_mtime > 1
 
 
-def test_killed_runs_leave_nothing_behind_for_good(tmp_path: Path):
+def test_killed_runs_leave_nothing_behind_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     kept = everything(tmp_path, [], {})
-    scratch = kept.store.root / "scratch"
-    for name, age in (("old", 2), ("new", 0.5)):
-        (scratch / name).mkdir(parents=True)
-        (scratch / name / "file").write_text("x")
-        then = NOW.timestamp() - age * DAY
-        os.utime(scratch / name, (then, then))
+    store = kept.store
+    with monkeypatch.context() as elsewhere, scratch(store) as in_memory:
+        elsewhere.setattr(scratch_module, "MEMORY", tmp_path / "absent")
+        with scratch(store) as on_disk:
+            pass
+    assert on_disk.is_relative_to(store.root)
+    for place in (in_memory, on_disk):
+        for name, age in (("old", 2), ("new", 0.5)):
+            left = place.with_name(f"{place.name}{name}")
+            left.mkdir()
+            (left / "file").write_text("x")
+            then = NOW.timestamp() - age * DAY
+            os.utime(left, (then, then))
     with kept.history:
         prune(kept.store, kept.history, NOW, max_age=100 * DAY)
-    assert [path.name for path in scratch.iterdir()] == ["new"]
+    for place in (in_memory, on_disk):
+        new = place.with_name(f"{place.name}new")
+        assert list(place.parent.glob(f"{place.name}*")) == [new]
+        shutil.rmtree(new)
 
 
 def test_a_night_survives_json(tmp_path: Path):
