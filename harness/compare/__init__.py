@@ -5,7 +5,13 @@ r"""Comparison of artifacts: bytes first, then normal forms after named rules.
 ('ptx.version',)
 """
 
-from harness.compare.comparison import compare, difference_size, hunks, normalise
+from harness.compare.comparison import (
+    compare,
+    difference_size,
+    equivalent,
+    hunks,
+    normalise,
+)
 from harness.compare.locate import Disassemble
 from harness.compare.rules import RULES, Rule, rules_for
 from harness.compare.text import CannotParse, Text
@@ -18,6 +24,7 @@ __all__ = [
     "Text",
     "compare",
     "difference_size",
+    "equivalent",
     "hunks",
     "normalise",
     "rules_for",

@@ -27,7 +27,7 @@ from harness.explanation import (
     Graft,
     Resources,
 )
-from harness.model import Case, Comparison, Compilation, Hunk, Outcome, Verdict
+from harness.model import Case, Comparison, Compilation, Hunk, Outcome
 from harness.store import Store
 
 __all__ = ["Side", "classify_hunks", "explain"]
@@ -255,8 +255,8 @@ def _cell(case: Case, front: Side, back: Side, sides: tuple[Side, Side], store: 
 def _equal(stage: str, left: str, right: str, store: Store) -> bool:
     if left == right:
         return True
-    found = compare.compare(stage, store.get(left), store.get(right))
-    return found.verdict in (Verdict.IDENTICAL, Verdict.EQUIVALENT)
+    texts = store.get(left), store.get(right)
+    return bool(texts[0] and texts[1] and compare.equivalent(stage, texts[0], texts[1]))
 
 
 def _accepted_elsewhere(

@@ -179,6 +179,19 @@ def test_swapping_the_sides_swaps_the_hunks_and_changes_the_fingerprint(
 
 
 @pytest.mark.parametrize(("case", "stage"), STAGES)
+def test_the_short_question_has_the_long_one_s_answer(pair: Pair, case: str, stage: str) -> None:
+    left, right = pair(case, stage)
+    verdict = compare.compare(stage, left, right).verdict
+    assert compare.equivalent(stage, left, right) is (verdict is not Verdict.DIFFERENT)
+    assert compare.equivalent(stage, left, left)
+
+
+def test_what_cannot_be_read_is_not_called_equal() -> None:
+    assert not compare.equivalent("ptx", b"\xff\xfe", b".target sm_90a")
+    assert compare.equivalent("ptx", b"\xff\xfe", b"\xff\xfe")
+
+
+@pytest.mark.parametrize(("case", "stage"), STAGES)
 def test_a_normal_form_is_its_own_normal_form(pair: Pair, case: str, stage: str) -> None:
     for side in pair(case, stage):
         form = compare.normalise(stage, side)
