@@ -26,7 +26,8 @@ def scratch(store: Store) -> Iterator[Path]:
 
     Raises HarnessError where none can be made (read-only, disk full).
     """
-    parent = (_in_memory() or store.root) / "scratch"
+    memory = _in_memory()
+    parent = (memory if memory and _roomy() else store.root) / "scratch"
     try:
         parent.mkdir(exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=parent, prefix=_prefix(store)))
@@ -54,12 +55,16 @@ def _prefix(store: Store) -> str:
 
 
 def _in_memory() -> Path | None:
-    """A folder of this user's in ``MEMORY``, if that is there and has ``ROOM``."""
+    """A folder of this user's alone in ``MEMORY``, or None if there can be none."""
     folder = MEMORY / f"tlx-equiv-{os.getuid()}"
     try:
-        free = os.statvfs(MEMORY)
         folder.mkdir(mode=0o700, exist_ok=True)
-        mine = folder.stat().st_uid == os.getuid()  # anybody may make a folder of that name there
+        # Anybody may make a folder, or a link to one, of that name there.
+        return folder if folder.lstat().st_uid == os.getuid() else None
     except OSError:
         return None
-    return folder if mine and free.f_bavail * free.f_frsize >= ROOM else None
+
+
+def _roomy() -> bool:
+    free = os.statvfs(MEMORY)
+    return free.f_bavail * free.f_frsize >= ROOM

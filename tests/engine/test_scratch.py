@@ -39,7 +39,7 @@ def test_stores_do_not_see_each_others_folders(tmp_path: Path, memory: Path):
         assert list(left_behind(second)) == [other]
 
 
-@pytest.mark.parametrize("why", ["absent", "small", "foreign"])
+@pytest.mark.parametrize("why", ["absent", "small", "foreign", "linked"])
 def test_else_the_stores_own_disk_is_used(
     why: str, tmp_path: Path, memory: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -47,6 +47,14 @@ def test_else_the_stores_own_disk_is_used(
         memory.rmdir()
     elif why == "small":
         monkeypatch.setattr(module, "ROOM", 1 << 62)
+    elif why == "linked":  # by somebody else, to a folder of the user's own
+        mine = tmp_path / "mine"
+        mine.mkdir()
+        link = memory / f"tlx-equiv-{os.getuid()}"
+        link.symlink_to(mine)
+        if os.getuid():
+            pytest.skip("only root can give a link to another user")
+        os.chown(link, 12345, 12345, follow_symlinks=False)
     else:
         uid = os.getuid()
         (memory / f"tlx-equiv-{uid + 1}").mkdir()
