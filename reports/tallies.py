@@ -67,7 +67,7 @@ def figures_of(run: Run, cases: Sequence[CaseView], gpu: GpuView) -> tuple[Figur
         )
     same, shared, ungrafted = pass_behaviour(explained)
     if same or ungrafted < shared:
-        note = f"{ungrafted} never grafted" if ungrafted else "on every input of the run"
+        note = f"{ungrafted} idle or not grafted" if ungrafted else "on every input of the run"
         figures.append(Figure("passes behave identically", same, shared, note))
     attributed = [case.attribution for case in cases if case.attribution]
     if attributed:
