@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
@@ -28,7 +28,7 @@ from harness.scratch import scratch
 from harness.store import Store
 from harness.toolchains import Controls, Toolchain
 
-CAPTURE_VERSION = 6
+CAPTURE_VERSION = 7
 START_TIMEOUT = 120.0
 TLX = "triton.language.extra.tlx"
 ROOT = Path(__file__).resolve().parent.parent
@@ -228,13 +228,15 @@ def compile_case(
     *,
     again: bool = False,
     fresh: bool = False,
+    snapshots: bool = False,
     companions: Iterable[Worker] = (),
 ) -> Compilation:
     """Compile ``case``, or return the stored result if nothing that went in has changed.
 
     ``again`` compiles in a fresh process without stepping, for a second opinion that is kept
-    apart from the first. ``fresh`` ignores what is stored. ``companions`` are workers that will
-    be asked next: if anything is to be compiled they start now, all at once.
+    apart from the first. ``fresh`` ignores what is stored. ``snapshots`` keeps the IR after each
+    pass, which explanations need. ``companions`` are workers that will be asked next: if
+    anything is to be compiled they start now, all at once.
     """
     key = compile_key(case, fingerprint, worker.controls)
     kind = "again" if again else "compile"
@@ -246,6 +248,7 @@ def compile_case(
     request = {
         "job": "compile",
         "step": not again,
+        "snapshots": snapshots,
         "case": msgspec.to_builtins(case),
         "target": target_of(case),
         "options": options_for(worker, case),
@@ -253,6 +256,10 @@ def compile_case(
     with scratch(store) as folder:
         ended = worker.run(request, folder)
         compilation = _collect(case, key, worker, fingerprint, ended, folder, store, not again)
+        if snapshots:
+            store.keep_snapshots(key, _snapshots(compilation.trace, folder / "ir"))
+        elif not again:
+            store.drop_snapshots(key)  # of an earlier compilation
         if compilation.failure is None or compilation.failure.phase != "harness":
             store.save(kind, key, compilation)
     return compilation
@@ -310,7 +317,6 @@ def _collect(
     if trace_path.exists():
         lines = trace_path.read_text().splitlines()
         trace = [msgspec.json.decode(line, type=PassStep) for line in lines]
-        store.keep_snapshots(key, folder / "ir")
     outcome, failure = _failure(result, ended, folder)
     names = folder / "names"
     return Compilation(
@@ -327,6 +333,15 @@ def _collect(
         printed_errors=_diagnostic(ended["output"]) if outcome is Outcome.OK else "",
         names=tuple(sorted(names.read_text().split())) if names.exists() else (),
     )
+
+
+def _snapshots(trace: Sequence[PassStep], path: Path) -> Iterator[tuple[str, bytes]]:
+    """The IR texts that the child's Recorder left in one file, each where it is first named."""
+    sizes = {step.sha256: step.size for step in trace if step.snapshot}
+    if sizes:
+        with open(path, "rb") as file:
+            for sha, size in sizes.items():
+                yield sha, file.read(size)
 
 
 def _failure(

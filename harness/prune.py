@@ -83,7 +83,7 @@ def prune(
         if not dry_run:
             history.let_go([reference.night for reference in let_go])
             for file in gone:
-                _remove(file.path)
+                file.path.unlink(missing_ok=True)
             _sweep(store, clock)
     return Pruned(
         files=len(gone),
@@ -165,23 +165,13 @@ def _unneeded(
 
 
 def _files(store: Store) -> list[_File]:
-    """Everything that can be removed; a folder of snapshots is all or nothing."""
+    """Everything that can be removed."""
     found = []
-    for path in (*store.objects(), *store.manifests(), *store.snapshot_folders()):
+    for path in (*store.objects(), *store.manifests(), *store.snapshot_files()):
         with contextlib.suppress(FileNotFoundError):  # a reader removes what it finds damaged
             status = path.stat()
-            size = status.st_size
-            if path.is_dir():
-                size = sum(file.stat().st_size for file in path.iterdir())
-            found.append(_File(path, size, status.st_mtime))
+            found.append(_File(path, status.st_size, status.st_mtime))
     return found
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _size(files: Iterable[_File]) -> int:

@@ -204,6 +204,7 @@ class Session:
             self.store,
             again=again,
             fresh=fresh or self.fresh,
+            snapshots=self.explaining and not again,
             companions=[w for (_, plain, _), w in self._workers.items() if plain == case.baseline],
         )
 

@@ -1,12 +1,12 @@
 """The artifact store: bytes by sha256, and manifests that make a case complete.
 
-Layout: ``objects/ab/cdef...`` holds zlib-compressed bytes, ``manifests/<key>.json`` one
-compilation each, ``snapshots/<key>/`` the IR after each pass of a compilation whose sides
-differ. Files are written under a temporary name, flushed and renamed, the manifest last; so a
-process killed at any moment leaves nothing half-written under a final name.
+Layout: ``objects/ab/cdef...`` holds compressed bytes (Zstandard), ``manifests/<key>.json`` one
+compilation each, ``snapshots/<key>`` the IR after each pass of a compilation whose sides
+differ (MessagePack: hash -> compressed text). Files are written under a temporary name, flushed
+and renamed, the manifest last; so a process killed at any moment leaves nothing half-written
+under a final name.
 Everything is verified on read: a damaged object counts as absent and is removed, and what
-refers to it is made again. A file's (or a snapshots folder's) modification time is when it was
-last used.
+refers to it is made again. A file's modification time is when it was last used.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import shutil
 import tempfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import zstandard
 
 from harness.errors import HarnessError
 from harness.model import Artifact, Compilation
@@ -53,39 +52,55 @@ class Store:
         sha = digest(data)
         path = self.object_path(sha)
         if not _used(path):
-            self._write(path, zlib.compress(data, 1))
+            self._write(path, zstandard.compress(data, 1))
         return Artifact(sha, len(data))
 
     def get(self, sha: str) -> bytes | None:
         """The bytes with this hash, or None if absent or damaged (then it is removed)."""
-        return _sound(self.object_path(sha), sha)
+        path = self.object_path(sha)
+        try:
+            data = _sound(path.read_bytes(), sha)
+        except FileNotFoundError:
+            return None
+        if data is None:
+            path.unlink(missing_ok=True)
+        else:
+            _used(path)
+        return data
 
-    def keep_snapshots(self, key: str, folder: Path) -> None:
-        """Keep the files in ``folder``, the IR texts of the compilation ``key``: zlib-compressed
-        and named by the sha256 of what they hold."""
-        kept = self.snapshots_path(key)
-        with self._writing(kept):
-            kept.parent.mkdir(exist_ok=True)
-            temporary = tempfile.mkdtemp(dir=kept.parent, prefix=".tmp-")
-            try:  # copied, for the folder may lie on another disk
-                shutil.copytree(folder, temporary, dirs_exist_ok=True)
-                shutil.rmtree(kept, ignore_errors=True)
-                os.replace(temporary, kept)
-            except BaseException:
-                shutil.rmtree(temporary, ignore_errors=True)
-                raise
+    def keep_snapshots(self, key: str, texts: Iterable[tuple[str, bytes]]) -> None:
+        """Keep ``texts``, the IR of the compilation ``key`` after its passes, by their hashes."""
+        packed = {sha: zstandard.compress(text, 1) for sha, text in texts}
+        self._write(self.snapshots_path(key), msgspec.msgpack.encode(packed))
 
     def has_snapshots(self, key: str) -> bool:
         """Whether the IR texts of the compilation ``key`` are kept."""
         return _used(self.snapshots_path(key))
 
-    def snapshot(self, key: str, sha: str) -> bytes | None:
-        """The IR text with this hash, of the compilation ``key``; None as for ``get``."""
-        return _sound(self.snapshots_path(key) / sha, sha)
+    def snapshots(self, key: str) -> Callable[[str], bytes | None]:
+        """Gives the IR texts of the compilation ``key`` by their hashes; None as for ``get``.
+
+        One text that is damaged costs all of the compilation's: they are made together.
+        """
+        path = self.snapshots_path(key)
+        packed: dict[str, bytes] = {}
+        if _used(path):
+            try:
+                packed = msgspec.msgpack.decode(path.read_bytes(), type=dict[str, bytes])
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                path.unlink(missing_ok=True)
+
+        def text(sha: str) -> bytes | None:
+            data = _sound(packed[sha], sha) if sha in packed else None
+            if data is None and sha in packed:
+                path.unlink(missing_ok=True)
+            return data
+
+        return text
 
     def drop_snapshots(self, key: str) -> None:
         """Remove the IR texts of the compilation ``key``, if they are kept."""
-        shutil.rmtree(self.snapshots_path(key), ignore_errors=True)
+        self.snapshots_path(key).unlink(missing_ok=True)
 
     def has(self, sha: str) -> bool:
         """Whether there are bytes under this hash; they are verified when they are read."""
@@ -137,8 +152,8 @@ class Store:
         """Every manifest file, in no particular order."""
         yield from (self.root / "manifests").glob("*/*")
 
-    def snapshot_folders(self) -> Iterator[Path]:
-        """Every folder of a compilation's IR texts, in no particular order."""
+    def snapshot_files(self) -> Iterator[Path]:
+        """Every file of a compilation's IR texts, in no particular order."""
         yield from (self.root / "snapshots").glob("*")
 
     @contextlib.contextmanager
@@ -207,19 +222,13 @@ def _seal(kind: str, key: str, data: bytes) -> bytes:
     return digest(f"{kind} {key} ".encode() + data).encode()
 
 
-def _sound(path: Path, sha: str) -> bytes | None:
-    """What the compressed file ``path`` holds if that has the hash ``sha``; else it is removed."""
+def _sound(compressed: bytes, sha: str) -> bytes | None:
+    """What was compressed, if that has the hash ``sha``."""
     try:
-        data = zlib.decompress(path.read_bytes())
-    except FileNotFoundError:
+        data = zstandard.decompress(compressed)
+    except (zstandard.ZstdError, MemoryError):  # a damaged head may claim any size
         return None
-    except zlib.error:
-        data = None
-    if data is None or digest(data) != sha:
-        path.unlink(missing_ok=True)
-        return None
-    _used(path)
-    return data
+    return data if digest(data) == sha else None
 
 
 def _used(path: Path) -> bool:

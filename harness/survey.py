@@ -149,13 +149,8 @@ class _Surveyor:
         return found
 
     def _compile(self, case: Case, pin: Pin, with_worker: Worker) -> Compilation:
-        """One probe; of its passes' texts, which only explanations need, nothing is kept."""
-        key = compile_key(case, pin.fingerprint, self._controls)
-        explained = self._store.has_snapshots(key)
-        found = compile_case(with_worker, case, pin.fingerprint, self._store, fresh=self._fresh)
-        if not explained:
-            self._store.drop_snapshots(key)
-        return found
+        """One probe."""
+        return compile_case(with_worker, case, pin.fingerprint, self._store, fresh=self._fresh)
 
     def _probe(
         self, case: Case, left: Compilation, right: Compilation, without: Sequence[str]

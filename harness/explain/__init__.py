@@ -107,11 +107,14 @@ def classify_hunks(comparison: Comparison, roles: tuple[str, str]) -> Comparison
 def _reader(store: Store, sides: Sequence[Side]) -> Read:
     """Reads the IR of either side's trace, and what grafting has put into the store."""
     cache: dict[str, bytes | None] = {}
-    kept = {step.sha256: side[2].key for side in sides for step in side[2].trace}
+    kept: dict[str, Read] = {}
+    for side in sides:
+        texts = store.snapshots(side[2].key)
+        kept |= {step.sha256: texts for step in side[2].trace}
 
     def read(sha: str) -> bytes | None:
         if sha not in cache:
-            cache[sha] = store.snapshot(kept[sha], sha) if sha in kept else store.get(sha)
+            cache[sha] = kept.get(sha, store.get)(sha)
         return cache[sha]
 
     return read

@@ -177,7 +177,7 @@ def _some(planned: list[Change], most: int | None) -> list[Change]:
 
 def _compiled(plugin: Toolchain, given: Controls, case: Case, store: Store) -> Compilation:
     with Worker(plugin, given, plain=case.baseline) as worker:
-        return compile_case(worker, case, identify(plugin).fingerprint, store)
+        return compile_case(worker, case, identify(plugin).fingerprint, store, snapshots=True)
 
 
 def _evaluate(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+import zstandard
 
 from harness.model import Compilation
 from harness.selfcheck.table import Finding
@@ -32,7 +33,7 @@ def _gone(path: Path, choice: random.Random) -> None:
 
 def _other_contents(path: Path, choice: random.Random) -> None:
     """Sound in itself, but not what the name says."""
-    path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()) + b" ", 1))
+    path.write_bytes(zstandard.compress(zstandard.decompress(path.read_bytes()) + b" "))
 
 
 DAMAGES: dict[str, Damage] = {
@@ -122,22 +123,16 @@ def _manifests(
 
 
 def _snapshots(side: Compilation, source: Store, store: Store) -> Iterator[Finding]:
-    step = next((step for step in side.trace if step.snapshot), None)
-    if step is None:
-        return
-    text = source.snapshot(side.key, step.sha256) or source.read(side.artifacts["ttir"]) or b""
+    text = source.read(side.artifacts["ttir"]) or b""
     sha = digest(text)
     for name, damage in DAMAGES.items():
-        folder = store.root / "given"
-        folder.mkdir(exist_ok=True)
-        (folder / sha).write_bytes(zlib.compress(text, 1))
-        store.keep_snapshots(side.key, folder)
-        path = store.root / "snapshots" / side.key / sha
+        store.keep_snapshots(side.key, [(sha, text)])
+        path = store.snapshots_path(side.key)
         damage(path, random.Random(f"{side.case} {side.role} {name}"))
         yield _finding(
             f"IR text of a pass {name}",
-            f"{side.case} {side.role} {step.name}",
-            caught=store.snapshot(side.key, sha) is None,
+            f"{side.case} {side.role}",
+            caught=store.snapshots(side.key)(sha) is None,
             located=not path.exists(),
         )
 

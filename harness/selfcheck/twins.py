@@ -65,9 +65,7 @@ def _compile(
 
         def compiled(case: Case) -> Compilation:
             worker = plain if case.baseline else usual
-            compilation = compile_case(worker, case, fingerprint, store)
-            store.drop_snapshots(compilation.key)
-            return compilation
+            return compile_case(worker, case, fingerprint, store)
 
         return fingerprint, list(pool.map(compiled, cases))
 

@@ -33,7 +33,8 @@ HERE = "/proc/self/cwd"  # a child's own folder, under a name that is the same f
 
 def compile_case(request: dict[str, Any], folder: str) -> dict[str, Any]:
     """Compile one case, leaving stages in ``cache/`` and what the Recorder keeps."""
-    recorder = stepping.Recorder(folder, request["step"], SNAPSHOT_LIMIT)
+    limit = SNAPSHOT_LIMIT if request["snapshots"] else -1
+    recorder = stepping.Recorder(folder, request["step"], limit)
     recorder.entering("import", "")
     if request["step"]:  # a second opinion is left as alone as possible
         usage.watch(os.path.join(folder, "names"))

@@ -196,22 +196,21 @@ class Recorder:
     """An observer that writes what it sees into a folder, at once, so that a crash keeps it.
 
     ``progress`` holds the manager and pass now running, ``trace.jsonl`` the passes done,
-    ``checkpoints/<stage>`` the IR at checkpoints and ``ir/<sha256>`` the IR after each pass
-    (only texts up to ``snapshot_limit`` bytes; the rest is hashed, not kept).
+    ``checkpoints/<stage>`` the IR at checkpoints, and ``ir`` the IR after each pass, one text
+    after the other, each that is new (only texts up to ``snapshot_limit`` bytes; the rest is
+    hashed, not kept).
     """
 
     def __init__(self, folder: str, step: bool, snapshot_limit: int) -> None:
         import json
-        import zlib
 
         self.step = step
         self.begun = False
-        self._json, self._zlib = json, zlib
+        self._json = json
         self._folder = folder
         self._limit = snapshot_limit
         self._kept: set[str] = set()
         os.makedirs(os.path.join(folder, "checkpoints"))
-        os.makedirs(os.path.join(folder, "ir"))
         self._progress = os.open(os.path.join(folder, "progress"), os.O_CREAT | os.O_WRONLY)
         self._trace: Any = None  # opened when the kernel file, which may write anywhere, is done
 
@@ -225,8 +224,8 @@ class Recorder:
         step["snapshot"] = step["size"] <= self._limit
         if step["snapshot"] and sha not in self._kept:
             self._kept.add(sha)
-            with open(os.path.join(self._folder, "ir", sha), "wb") as file:
-                file.write(self._zlib.compress(text.encode(), 1))
+            with open(os.path.join(self._folder, "ir"), "ab") as file:
+                file.write(text.encode())
         if self._trace is None:
             path = os.path.join(self._folder, "trace.jsonl")
             self._trace = open(path, "w", buffering=1)  # noqa: SIM115  open to the child's end

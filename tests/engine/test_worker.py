@@ -32,11 +32,14 @@ def only_case(folder: Path) -> Case:
 
 
 def attempt(worker: Worker, folder: Path, tmp_path: Path) -> Compilation:
-    return compile_case(worker, only_case(folder), "fingerprint", Store(tmp_path / "store"))
+    return compile_case(
+        worker, only_case(folder), "fingerprint", Store(tmp_path / "store"), snapshots=True
+    )
 
 
 def test_a_kernel_compiles_and_every_stage_is_kept(worker: Worker, write_kernel, tmp_path: Path):
-    done = attempt(worker, write_kernel("good"), tmp_path)
+    folder = write_kernel("good")
+    done = attempt(worker, folder, tmp_path)
     assert done.outcome is Outcome.OK
     assert {"ttir", "ttgir", "raw.ttir", "raw.ttgir", "llir", "ptx", "cubin", "metadata"} <= set(
         done.artifacts
@@ -50,7 +53,11 @@ def test_a_kernel_compiles_and_every_stage_is_kept(worker: Worker, write_kernel,
     names = [step.name for step in done.trace]
     assert names[0] == "front end"
     assert "tritongpu-coalesce" in names
-    assert all(store.snapshot(done.key, step.sha256) for step in done.trace if step.snapshot)
+    kept = store.snapshots(done.key)
+    assert all(step.snapshot and kept(step.sha256) for step in done.trace)
+    unread = compile_case(worker, only_case(folder), "fingerprint", store, fresh=True)
+    assert not store.has_snapshots(unread.key)  # asked for by explanations only
+    assert [s.sha256 for s in unread.trace] == [s.sha256 for s in done.trace]
 
 
 @pytest.mark.parametrize("side", ["fork", "plugin"])

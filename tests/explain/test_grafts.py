@@ -16,7 +16,7 @@ def test_grafts_in_a_chain_and_alone_and_the_compilation_agree(
     store = Store(tmp_path / "store")
     case = corpus.load([corpus.DEFAULT]).select([CASE])[0]
     with Worker(fork, toolchains.controls("controlled", {"fork": fork})) as worker:
-        side = compile_case(worker, case, "print", store)
+        side = compile_case(worker, case, "print", store, snapshots=True)
         trace = side.trace
         items = [
             (f"{at}", trace[at], trace[at - 1].sha256)
@@ -24,9 +24,7 @@ def test_grafts_in_a_chain_and_alone_and_the_compilation_agree(
             if trace[at].arguments and trace[at].sha256 != trace[at - 1].sha256
         ]
 
-        def read(sha: str) -> bytes | None:
-            return store.snapshot(side.key, sha)
-
+        read = store.snapshots(side.key)
         chained = graft(worker, "print", case, items, store, read)
         # In the other order no graft's input is what a graft before it made.
         alone = graft(worker, "print", case, items[::-1], store, read)

@@ -4,7 +4,6 @@ import dataclasses
 import datetime
 import os
 import threading
-import zlib
 from pathlib import Path
 
 import msgspec
@@ -52,8 +51,7 @@ def paths_of(store: Store, key: str) -> list[Path]:
     found = store.peek("compile", key, Compilation)
     assert found is not None
     objects = [store.object_path(artifact.sha256) for artifact in found.artifacts.values()]
-    text = store.snapshots_path(key) / found.trace[0].sha256
-    return [*objects, text, text.parent, store.manifest_path("compile", key)]
+    return [*objects, store.snapshots_path(key), store.manifest_path("compile", key)]
 
 
 def keys(night: Night) -> set[str]:
@@ -64,10 +62,7 @@ def compiled(store: Store, key: str, shared: int) -> None:
     """A compilation with an artifact and a snapshot of its own, and one that others share."""
     own, both = store.put(os.urandom(2000)), store.put(b"shared %d" % shared * 200)
     text = os.urandom(1000)
-    folder = store.root / "made" / key
-    folder.mkdir(parents=True)
-    (folder / digest(text)).write_bytes(zlib.compress(text))
-    store.keep_snapshots(key, folder)
+    store.keep_snapshots(key, [(digest(text), text)])
     step = PassStep("m", "p", "", "", digest(text), 1000, 0.0, snapshot=True)
     artifacts: dict[str, Artifact] = {"cubin": own, "ttir": both}
     made = Compilation("c", key, "fork", "f", Outcome.OK, artifacts, (step,))
@@ -150,7 +145,7 @@ def test_nothing_that_history_refers_to_is_removed(
     kept = everything(tmp_path_factory.mktemp("prune"), days, idle)
     before, size = set(kept.store.objects()), kept.size()
     fresh = {
-        p for p in (*kept.store.objects(), *kept.store.manifests(), *kept.store.snapshot_folders())
+        p for p in (*kept.store.objects(), *kept.store.manifests(), *kept.store.snapshot_files())
         if NOW.timestamp() - p.stat().st_mtime <= GRACE
     }  # fmt: skip
     with kept.history:
