@@ -7,6 +7,7 @@ own with limits on memory, time and disk; when it ends, whatever it started is k
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -130,23 +131,22 @@ def folder_size(folder: str) -> int:
     return total
 
 
-def descendants(pid: int) -> list[int]:
-    """All living processes below ``pid``, by /proc."""
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat") as file:
-                    parent = int(file.read().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            children.setdefault(parent, []).append(int(name))
+def children_of(pid: int) -> list[int]:
+    """The processes that ``pid`` has now, by /proc."""
     found: list[int] = []
-    stack = [pid]
-    while stack:
-        below = children.get(stack.pop(), [])
-        found += below
-        stack += below
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            path = f"/proc/{pid}/task/{thread}/children"
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(path) as file:
+                found += map(int, file.read().split())
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below ``pid``."""
+    found = children_of(pid)
+    for each in found:  # which grows
+        found += children_of(each)
     return found
 
 
@@ -169,6 +169,7 @@ class Server:
         self.children: dict[int, Child] = {}
         self.selector = selectors.DefaultSelector()
         self.buffer = b""
+        self.next_look = 0.0
 
     def reply(self, message: dict[str, Any]) -> None:
         """Send one message."""
@@ -188,7 +189,10 @@ class Server:
                         self.start(json.loads(line))
                 elif key.fd == key.data.output.reader and not key.data.output.take():
                     self.selector.unregister(key.fd)
-            self.look_after_children()
+            self.reap()
+            if time.monotonic() >= self.next_look:
+                self.next_look = time.monotonic() + POLL
+                self.enforce_limits()
         for pid in list(self.children):
             kill_tree(pid)
 
@@ -202,12 +206,15 @@ class Server:
         self.selector.register(child.output.reader, selectors.EVENT_READ, child)
         self.selector.register(child.exited, selectors.EVENT_READ, child)
 
-    def look_after_children(self) -> None:
-        """Kill what is over its limits, reply for what has ended, reap orphans."""
+    def enforce_limits(self) -> None:
+        """Kill the children that are over their limits."""
         for pid, child in self.children.items():
             if not child.killed and (reason := child.over_limit()):
                 child.killed = reason
                 kill_tree(pid)
+
+    def reap(self) -> None:
+        """Reply for what has ended, and reap orphans."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -227,14 +234,8 @@ class Server:
 
     def kill_orphans(self) -> None:
         """Kill what an ended child left behind: we are its subreaper, so it is now ours."""
-        mine = os.getpid()
-        for pid in descendants(mine):
-            try:
-                with open(f"/proc/{pid}/stat") as file:
-                    parent = int(file.read().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if parent == mine and pid not in self.children:
+        for pid in children_of(os.getpid()):
+            if pid not in self.children:
                 kill_tree(pid)
 
 
