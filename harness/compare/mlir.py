@@ -36,11 +36,11 @@ def debug_locations(text: Text) -> Text:
     They name source lines. Only debug information is made from them, and that is compared
     apart from code in every later stage.
     """
-    if not any(" loc(" in line for line in text.lines):
+    if " loc(" not in str(text):
         return text
     text = text.keep(lambda line: not _LOCATION_ALIAS.match(line))
     text = text.rewrite(substitute(_SIMPLE_LOCATION, str(text), Blank()))
-    return text.each(lambda line: _without_locations(line) if " loc(" in line else line)
+    return text.each(_without_locations, containing=" loc(")
 
 
 def _without_locations(line: str) -> str:
@@ -168,13 +168,13 @@ def reduction_ordering(text: Text) -> Text:
     """
 
     def without(line: str) -> str:
-        match = _REDUCE.fullmatch(line) if "reduction_ordering" in line else None
+        match = _REDUCE.fullmatch(line)
         if not match:
             return line
         items = [item for item in match[2].split(", ") if item != _UNORDERED]
         return match[1] + ", ".join(items) + match[3]
 
-    return text.each(without)
+    return text.each(without, containing="reduction_ordering")
 
 
 _NO_SCRATCH = r"ttg\.(?:global|profile)_scratch_memory_(?:alignment = 1|size = 0) : i32"
@@ -188,7 +188,7 @@ def no_scratch_memory(text: Text) -> Text:
     The fork writes down that a kernel needs no scratch memory; upstream writes only what is
     needed. A size other than 0 or an alignment other than 1 stays a difference.
     """
-    return text.each(lambda line: _SCRATCH.sub("", line) if "scratch_memory" in line else line)
+    return text.each(lambda line: _SCRATCH.sub("", line), containing="scratch_memory")
 
 
 _DESCRIPTOR = "!tt.tensordesc<tensor<"
@@ -202,7 +202,7 @@ def tensordesc_type(text: Text) -> Text:
 
     Both hold the same shape, element type and layout, which stay in the text.
     """
-    return text.each(lambda line: _without_tensor(line) if _DESCRIPTOR in line else line)
+    return text.each(_without_tensor, containing=_DESCRIPTOR)
 
 
 def _without_tensor(line: str) -> str:
@@ -233,15 +233,16 @@ def private_symbols(text: Text) -> Text:
     A private function that has a body is only reached by calls inside the module, and the
     calls are renamed with it, in order of definition.
     """
+    if "func private" not in str(text):
+        return text
     names = Renaming(lambda k: f"@private.{k}")
     matches = [_PRIVATE.fullmatch(line) for line in text.lines if "func private" in line]
     table = {match[1]: names[match[1]] for match in matches if match}
     if not table:
         return text
     return text.each(
-        lambda line: (
-            _SYMBOLS.sub(lambda match: table.get(match[0], match[0]), line) if "@" in line else line
-        )
+        lambda line: _SYMBOLS.sub(lambda match: table.get(match[0], match[0]), line),
+        containing="@",
     )
 
 
@@ -263,7 +264,7 @@ def alias_names(text: Text) -> Text:
     names = _Aliases()
     heads, body = [], []
     for i, line in enumerate(text.lines):
-        match = _ALIAS_LINE.fullmatch(line)
+        match = _ALIAS_LINE.fullmatch(line) if line.startswith(("#", "!")) else None
         if match:
             names.define(match[1], match[2])
             heads.append(i)
@@ -305,6 +306,8 @@ def constant_order(text: Text) -> Text:
     Constants have no operands and no effects, so neighbours commute. Each run is sorted by the
     constants' contents; their uses refer to them by name and follow.
     """
+    if "arith.constant" not in str(text):
+        return text
     matches = {
         i: match
         for i, line in enumerate(text.lines)

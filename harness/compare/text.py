@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Collection, Iterable
 
@@ -39,6 +40,10 @@ class Text:
             raise CannotParse(f"not UTF-8 text (byte {error.start})") from error
 
     def __str__(self) -> str:
+        return self._joined
+
+    @functools.cached_property
+    def _joined(self) -> str:
         return "\n".join(self.lines)
 
     def keep(self, wanted: Callable[[str], object]) -> Text:
@@ -63,9 +68,12 @@ class Text:
             raise CannotParse("a line break inside a rewritten token")
         return Text(lines, self.origin)
 
-    def each(self, change: Callable[[str], str]) -> Text:
-        """Every line changed by ``change``."""
-        return Text(tuple(map(change, self.lines)), self.origin)
+    def each(self, change: Callable[[str], str], containing: str = "") -> Text:
+        """Every line that contains a certain text changed by ``change``."""
+        if containing not in self._joined:
+            return self
+        lines = (change(line) if containing in line else line for line in self.lines)
+        return Text(tuple(lines), self.origin)
 
 
 @dataclasses.dataclass(frozen=True)

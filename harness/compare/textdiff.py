@@ -12,6 +12,7 @@ import difflib
 import functools
 import hashlib
 import itertools
+import operator
 import os
 import re
 import subprocess
@@ -62,7 +63,7 @@ class _Side:
         self.lines = lines
         parts = name.split("\n".join(lines))
         found = parts[1::2]
-        self.names = [each for each in found if not each.startswith('"')]
+        self.names = [each for each in found if each[0] != '"']
         parts[1::2] = map(Blank(_ERASED).__getitem__, found)
         self.erased = "".join(parts).split("\n") if lines else []
         counts = (line.count(_ERASED) for line in self.erased)
@@ -127,7 +128,7 @@ class Difference:
         """
         forward, backward = self._forward, self._backward
         pairs = self._left.names_of(i, i + size), self._right.names_of(j, j + size)
-        for a, b in zip(*pairs, strict=True):
+        for a, b in dict.fromkeys(zip(*pairs, strict=True)):
             if a in forward or b in backward:
                 if forward.get(a) != b or backward.get(b) != a:
                     return False
@@ -228,17 +229,24 @@ def _difflib(left: Sequence[str], right: Sequence[str]) -> list[Span]:
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
     """How many lines the two have in common at the start."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(left), len(right)))
+    same = [*map(operator.eq, left, right)]
+    return same.index(False) if False in same else len(same)
+
+
+class _Numbers(dict[str, str]):
+    """Line -> a number of its own."""
+
+    def __missing__(self, line: str) -> str:
+        self[line] = number = str(len(self))
+        return number
 
 
 def _git_diff(left: Sequence[str], right: Sequence[str]) -> list[Span]:
     """Spans by `git diff`, which sees a number for each distinct line."""
-    numbers: dict[str, int] = {}
+    numbers = _Numbers()
     with tempfile.TemporaryDirectory(prefix="tlx-equiv-diff-") as folder:
         for name, lines in (("left", left), ("right", right)):
-            ids = (str(numbers.setdefault(line, len(numbers))) for line in lines)
-            Path(folder, name).write_text("".join(f"{each}\n" for each in ids))
+            Path(folder, name).write_text("\n".join([*map(numbers.__getitem__, lines), ""]))
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "LC_ALL": "C",
