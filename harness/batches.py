@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Compilation
+from harness.model import Case, Compilation
+from harness.result import CaseResult
 from harness.session import Session
 
 BATCH = 24  # cases whose SASS is made by one nvdisasm

@@ -16,7 +16,8 @@ from filecheck.matcher import Matcher
 from filecheck.options import Options
 from filecheck.parser import Parser, pattern_for_opts
 
-from harness.model import Case, Check, Compilation
+from harness.model import Case, Compilation
+from harness.result import Check
 from harness.store import Store
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")

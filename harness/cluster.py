@@ -25,8 +25,9 @@ from harness.batches import Done
 from harness.compile import compile_key
 from harness.errors import HarnessError
 from harness.ledger import Ledger
-from harness.model import Case, CaseResult
+from harness.model import Case
 from harness.opening import Opening
+from harness.result import CaseResult
 from harness.revision import revision
 from harness.session import Session
 

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from harness.compile import Worker
-from harness.model import CaseResult, Compilation, Failure, NameCoverage, NameUse
+from harness.model import Compilation, Failure
+from harness.result import CaseResult, NameCoverage, NameUse
 from harness.scratch import scratch
 from harness.store import Store, digest
 

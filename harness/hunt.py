@@ -10,8 +10,9 @@ import msgspec
 from harness.bisect import Change, Step, bisect
 from harness.errors import HarnessError
 from harness.ledger import Ledger
-from harness.model import Case, CaseResult
+from harness.model import Case
 from harness.opening import Opening
+from harness.result import CaseResult
 from harness.toolchains import Role, borrowed
 from harness.toolchains.published import override
 

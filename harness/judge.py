@@ -9,20 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.ledger import Ledger
-from harness.model import (
-    Case,
-    CaseResult,
-    Check,
-    Comparison,
-    Compilation,
-    Failure,
-    Judgement,
-    Outcome,
-    Parity,
-    Run,
-    Status,
-    Verdict,
-)
+from harness.model import Case, Comparison, Compilation, Failure, Outcome, Verdict
+from harness.result import CaseResult, Check, Judgement, Parity, Run, Status
 
 _VOLATILE = re.compile(r"0x[0-9a-f]+|/[\w./+-]+/|\b\d+\b|%\w+")
 GOOD = (Verdict.IDENTICAL, Verdict.EQUIVALENT)

@@ -16,7 +16,7 @@ import tomlkit
 
 from harness.corpus import matches
 from harness.errors import HarnessError
-from harness.model import LedgerProblem
+from harness.result import LedgerProblem
 
 ATTRIBUTIONS = (
     "frontend",

@@ -14,7 +14,7 @@ from harness import coverage, judge
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import Ledger
-from harness.model import CaseResult, LedgerProblem, Part, Run
+from harness.result import CaseResult, LedgerProblem, Part, Run
 
 _SEPARATOR = "; "
 _SAME = "merge runs of one plan: same cases, toolchains, lane and version of tlx-equiv"

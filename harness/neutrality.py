@@ -9,8 +9,9 @@ import msgspec
 
 from harness.batches import evaluate_all
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Verdict
+from harness.model import Case, Verdict
 from harness.record import Record
+from harness.result import CaseResult
 from harness.session import Session
 
 

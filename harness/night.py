@@ -13,18 +13,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.model import (
-    Case,
-    CaseResult,
-    Comparison,
-    Compilation,
-    Run,
-    SpeedOf,
-    Status,
-    ToolchainIdentity,
-    Verdict,
-)
+from harness.model import Case, Comparison, Compilation, ToolchainIdentity, Verdict
 from harness.record import Record
+from harness.result import CaseResult, Run, SpeedOf, Status
 
 PINNED = "pinned"
 CANARY = "canary"

@@ -19,10 +19,11 @@ from harness.cli.inspect import reproduce
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import GPU_STAGES, Expectation
-from harness.model import Case, CaseResult, Judgement, Status
+from harness.model import Case
 from harness.parity import merge
 from harness.parity.session import architectures
 from harness.pytest_parity import Measurements, run_uid
+from harness.result import CaseResult, Judgement, Status
 from harness.session import Session
 
 STATE = pytest.StashKey["State"]()

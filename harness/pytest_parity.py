@@ -11,10 +11,11 @@ import pytest
 
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Outcome, ToolchainIdentity
+from harness.model import Case, Outcome, ToolchainIdentity
 from harness.parity import session
 from harness.parity.build import write_bundle
 from harness.parity.result import ParityReport, load_report
+from harness.result import CaseResult
 from harness.store import Store
 
 

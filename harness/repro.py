@@ -14,7 +14,8 @@ from pathlib import Path
 
 from harness.compile import target_of
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Run
+from harness.model import Case
+from harness.result import CaseResult, Run
 
 COMPILE = '''"""Compile kernel.py as case.json says, and write every stage into the folder given."""
 

@@ -16,7 +16,8 @@ from harness import coverage
 from harness.batches import Done, evaluate_all
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import RUN_VERSION, Case, CaseResult, Part, Run, Status
+from harness.model import Case
+from harness.result import RUN_VERSION, CaseResult, Part, Run, Status
 from harness.session import Session
 from harness.store import Store
 

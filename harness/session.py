@@ -19,15 +19,8 @@ from harness.errors import HarnessError
 from harness.explanation import Explanation
 from harness.ledger import Ledger
 from harness.listings import Listings
-from harness.model import (
-    Case,
-    CaseResult,
-    Comparison,
-    Compilation,
-    Outcome,
-    ToolchainIdentity,
-    Verdict,
-)
+from harness.model import Case, Comparison, Compilation, Outcome, ToolchainIdentity, Verdict
+from harness.result import CaseResult
 from harness.revision import revision
 from harness.store import Store, digest
 from harness.toolchains import (

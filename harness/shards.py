@@ -16,7 +16,8 @@ import msgspec
 import harness
 from harness.corpus import contents
 from harness.errors import HarnessError
-from harness.model import Case, Part, Run
+from harness.model import Case
+from harness.result import Part, Run
 from harness.revision import revision
 from harness.store import digest
 

@@ -13,9 +13,10 @@ import msgspec
 from harness.change import Changes
 from harness.changes import changes
 from harness.errors import HarnessError
-from harness.model import Status, Verdict
+from harness.model import Verdict
 from harness.night import NOT_PRODUCED, CaseFacts, Night
 from harness.record import Record
+from harness.result import Status
 
 FILE = "history.json"  # beside run.json
 COVERS = 0.5  # of the last night's cases, for a night to count in the trend

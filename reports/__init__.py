@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from harness.matrix import Matrix
-from harness.model import Run
+from harness.result import Run
 from harness.store import Store
 from harness.trend import Export
 from reports import html, junit, markdown

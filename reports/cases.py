@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from harness.model import CaseResult, Run, Status
+from harness.result import CaseResult, Run, Status
 from reports.ladder import LADDER, Cause, Depth, Rung, causes_of, depth_of, rungs_of
 
 ALARMS = (Status.NEW, Status.CHANGED, Status.BROKEN)

@@ -11,7 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.model import SpeedOf
+from harness.result import SpeedOf
 from reports.cases import CaseView
 
 LEFT, RIGHT, ABOVE, PLOT, BELOW = 46.0, 16.0, 16.0, 220.0, 8.0

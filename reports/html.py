@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from harness.model import USE_STATES, Status
+from harness.result import USE_STATES, Status
 from reports.cases import ALARMS, CaseView, KernelView
 from reports.files import Links
 from reports.hunks import diffs_of

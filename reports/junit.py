@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from harness.model import Run, Status
+from harness.result import Run, Status
 from reports.cases import ALARMS
 
 # Characters that XML 1.0 cannot hold, escaped or not.

@@ -6,7 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.model import CaseResult, Comparison, Judgement, Outcome, Status, Verdict
+from harness.model import Comparison, Outcome, Verdict
+from harness.result import CaseResult, Judgement, Status
 
 BINARIES = ("cubin", "hsaco")
 # Columns of the index: stages of both backends that stand at the same place.

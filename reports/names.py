@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.model import USE_STATES, NameCoverage, Run, Status
+from harness.result import USE_STATES, NameCoverage, Run, Status
 from reports.cases import CaseView, statuses_of
 
 SIGNS = dict(zip(USE_STATES, ("\u25cf", "\u25d0", "\u00d7", "?"), strict=True))

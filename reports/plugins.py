@@ -6,7 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.model import CaseResult, PluginProof, Run
+from harness.model import PluginProof
+from harness.result import CaseResult, Run
 from reports.cases import CaseView
 
 

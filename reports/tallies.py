@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from harness.explanation import Explanation
-from harness.model import Compilation, Run, Status
+from harness.model import Compilation
+from harness.result import Run, Status
 from reports.cases import CaseView
 from reports.gpu import GpuView
 from reports.ladder import BINARIES, STAGES

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from harness.change import Changes
 from harness.explanation import AlignedPass
-from harness.model import Run, Status, ToolchainIdentity
+from harness.model import ToolchainIdentity
+from harness.result import Run, Status
 from harness.trend import Export
 from reports.cases import ALARMS, CaseView, KernelView, kernels_of
 from reports.gpu import GpuView, gpu_of

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from harness import run as runs
 from harness.cli import options
-from harness.model import USE_STATES, NameCoverage
+from harness.result import USE_STATES, NameCoverage
 
 SIGNS = dict(zip(USE_STATES, ("+", "/", "x", "?"), strict=True))
 

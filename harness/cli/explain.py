@@ -15,7 +15,8 @@ from harness.cli import options
 from harness.cli.inspect import CaseId
 from harness.errors import HarnessError
 from harness.explanation import AlignedPass, Explanation
-from harness.model import CaseResult, Run, Verdict
+from harness.model import Verdict
+from harness.result import CaseResult, Run
 from harness.toolchains import declared
 
 EVENTS = {"born": "red", "grows": "yellow", "shrinks": "cyan", "vanishes": "green"}

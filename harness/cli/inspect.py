@@ -11,7 +11,8 @@ from rich.text import Text
 
 from harness.cli import options
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Run
+from harness.model import Case
+from harness.result import CaseResult, Run
 
 CaseId = Annotated[str, typer.Argument(help="Case id, or a glob that matches one case.")]
 

@@ -14,7 +14,7 @@ from harness import ledger as ledgers
 from harness import run as runs
 from harness.cli import options
 from harness.errors import HarnessError
-from harness.model import CaseResult, Status
+from harness.result import CaseResult, Status
 
 
 def expect(

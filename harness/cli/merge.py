@@ -17,9 +17,9 @@ from harness.cli.runs import summary
 from harness.errors import HarnessError
 from harness.history import History
 from harness.merge import merge as merge_runs
-from harness.model import Run
 from harness.parity.merge import merge as merge_report
 from harness.parity.result import load_report
+from harness.result import Run
 from harness.store import Store
 
 

@@ -15,8 +15,9 @@ from harness import neutrality as engine
 from harness.cli import options
 from harness.compile import default_jobs
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult
+from harness.model import Case
 from harness.neutrality import Neutrality
+from harness.result import CaseResult
 from harness.toolchains import declared, ensure
 
 BASE = "upstream"

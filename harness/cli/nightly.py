@@ -21,7 +21,8 @@ from harness.compile import default_jobs
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.history import History
-from harness.model import Case, Run
+from harness.model import Case
+from harness.result import Run
 from harness.selfcheck import document, misses, rows
 from harness.store import Store
 from harness.toolchains import declared, newest

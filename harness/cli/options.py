@@ -18,8 +18,8 @@ from harness import run as runs
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import Ledger
-from harness.model import CaseResult, Run
 from harness.opening import Opening
+from harness.result import CaseResult, Run
 from harness.session import Session
 from harness.store import Store
 from harness.toolchains import cache_root, declared

@@ -16,10 +16,11 @@ from harness import run as runs
 from harness.cli import options
 from harness.corpus import contents
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Outcome
+from harness.model import Case, Outcome
 from harness.parity.build import Compiled, write_bundle
 from harness.parity.result import ParityReport, ParityResult, State
 from harness.parity.session import run_parity
+from harness.result import CaseResult
 
 _FINDINGS_SHOWN = 60
 

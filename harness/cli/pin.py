@@ -16,7 +16,7 @@ from harness.cli.ledger import differences
 from harness.compile import default_jobs
 from harness.errors import HarnessError
 from harness.history import History
-from harness.model import Run
+from harness.result import Run
 from harness.toolchains import Newest, declared, newest, pins
 
 

@@ -23,7 +23,8 @@ from harness.cluster import Cluster
 from harness.compile import default_jobs
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import Case, CaseResult, Part, Run, Status, Verdict
+from harness.model import Case, Verdict
+from harness.result import CaseResult, Part, Run, Status
 from harness.session import Session
 from harness.store import Store
 from reports import write_report

@@ -9,8 +9,8 @@ import msgspec
 from harness import judge
 from harness.errors import HarnessError
 from harness.ledger import GPU_STAGES, STALE_ON_GPU, Ledger
-from harness.model import BitsOf, CaseResult, Parity, Run, SpeedOf
 from harness.parity.result import Device, ParityReport, ParityResult, Speed
+from harness.result import BitsOf, CaseResult, Parity, Run, SpeedOf
 
 _SEPARATOR = "; "
 

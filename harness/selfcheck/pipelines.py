@@ -18,8 +18,9 @@ from typing import Any
 from harness import planting
 from harness.compile import Worker, compile_case
 from harness.ledger import Ledger
-from harness.model import Case, CaseResult, Compilation, PassStep, Verdict
+from harness.model import Case, Compilation, PassStep, Verdict
 from harness.record import Record
+from harness.result import CaseResult
 from harness.selfcheck.table import Finding
 from harness.session import Session
 from harness.store import Store

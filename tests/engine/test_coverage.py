@@ -3,16 +3,8 @@
 import pytest
 
 from harness import coverage
-from harness.model import (
-    Case,
-    CaseResult,
-    Check,
-    Compilation,
-    Failure,
-    NameCoverage,
-    Outcome,
-    Target,
-)
+from harness.model import Case, Compilation, Failure, Outcome, Target
+from harness.result import CaseResult, Check, NameCoverage
 
 SURFACES: dict[str, coverage.Surface] = {
     "fork": {"op": ("function", "(x)"), "mine": ("function", "()")},

@@ -9,17 +9,8 @@ import pytest
 from harness import judge, ledger
 from harness.errors import HarnessError
 from harness.ledger import Expectation
-from harness.model import (
-    Case,
-    Check,
-    Comparison,
-    Compilation,
-    Failure,
-    Outcome,
-    Status,
-    Target,
-    Verdict,
-)
+from harness.model import Case, Comparison, Compilation, Failure, Outcome, Target, Verdict
+from harness.result import Check, Status
 
 TODAY = datetime.date(2026, 12, 1)
 ENTRY = Expectation(

@@ -9,7 +9,8 @@ import pytest
 from harness import corpus, ledger, toolchains
 from harness.batches import evaluate_all
 from harness.errors import HarnessError
-from harness.model import CaseResult, Status, Verdict
+from harness.model import Verdict
+from harness.result import CaseResult, Status
 from harness.session import AGAIN, Session
 from harness.store import Store
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.model import Run, Status
 from harness.night import PINNED, CaseFacts, Night, night_of
+from harness.result import Run, Status
 
 RECORDED = Path(__file__).parents[1] / "reports" / "data" / "run.json.gz"
 

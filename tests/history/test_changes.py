@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from harness.change import KINDS, Change, alike, headline
 from harness.changes import changes
-from harness.model import SpeedOf, Status
 from harness.night import CaseFacts, Night, StageFacts
+from harness.result import SpeedOf, Status
 from harness.slowness import SECONDS
 
 GEMM = "dots/pipelined_gemm"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from harness.errors import HarnessError
 from harness.history import MIGRATIONS, History
-from harness.model import Run
 from harness.night import CANARY, PINNED, Night, night_of
+from harness.result import Run
 
 bounded = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -16,7 +16,7 @@ from harness.cli.app import main
 from harness.cli.ledger import differences
 from harness.errors import HarnessError
 from harness.history import History
-from harness.model import LedgerProblem, Run, Status
+from harness.result import LedgerProblem, Run, Status
 from harness.selfcheck import Finding
 from harness.toolchains import declared, newest, pins
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from harness import scratch as scratch_module
 from harness.errors import HarnessError
 from harness.history import History
-from harness.model import Artifact, Compilation, Outcome, PassStep, Status
+from harness.model import Artifact, Compilation, Outcome, PassStep
 from harness.night import CaseFacts, Night, SideFacts
 from harness.prune import DAY, GRACE, prune
+from harness.result import Status
 from harness.scratch import scratch
 from harness.store import Store, digest
 

@@ -12,8 +12,8 @@ from harness import trend
 from harness.change import Changes
 from harness.changes import changes
 from harness.errors import HarnessError
-from harness.model import Judgement, Run, SpeedOf, Status
 from harness.night import CaseFacts, Night
+from harness.result import Judgement, Run, SpeedOf, Status
 from harness.store import Store
 from reports import Channel, html, markdown, write_night, write_report
 from reports.trends import PLOT, trend_view

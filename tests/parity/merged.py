@@ -7,20 +7,9 @@ from pathlib import Path
 import msgspec
 import sample
 
-from harness.model import (
-    RUN_VERSION,
-    Artifact,
-    Case,
-    CaseResult,
-    Compilation,
-    Judgement,
-    Outcome,
-    Run,
-    Status,
-    Target,
-    ToolchainIdentity,
-)
+from harness.model import Artifact, Case, Compilation, Outcome, Target, ToolchainIdentity
 from harness.parity.result import ParityReport, ParityResult, load_report
+from harness.result import RUN_VERSION, CaseResult, Judgement, Run, Status
 
 REPORT = Path(__file__).parent / "data" / "parity.json"
 

@@ -11,9 +11,10 @@ import pytest
 from harness import judge
 from harness.errors import HarnessError
 from harness.ledger import Expectation, Ledger
-from harness.model import Artifact, CaseResult, Run, Status
+from harness.model import Artifact
 from harness.parity.merge import merge
 from harness.parity.result import ParityReport, ParityResult, State
+from harness.result import CaseResult, Run, Status
 
 GEMM = "dots/pipelined_gemm/fp16-128x128x64-w4-b3@cuda:90"
 SOFTMAX = "reductions/shared_softmax/fp16-2x512-w4@cuda:90"

@@ -11,10 +11,10 @@ import sample
 
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import CaseResult
 from harness.parity import session
 from harness.parity.result import ParityReport
 from harness.pytest_parity import Measurements
+from harness.result import CaseResult
 from harness.store import Store
 
 HERE = Path(__file__).parent

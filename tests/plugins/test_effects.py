@@ -14,13 +14,7 @@ from harness import corpus, ledger, neutrality
 from harness.batches import evaluate_all
 from harness.cli.app import app
 from harness.errors import HarnessError
-from harness.model import (
-    Compilation,
-    Outcome,
-    PassStep,
-    PluginProof,
-    Verdict,
-)
+from harness.model import Compilation, Outcome, PassStep, PluginProof, Verdict
 from harness.session import Session
 from harness.store import Store
 from harness.toolchains import Toolchain, controls, find_descriptor, overlaid

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness.matrix import Attempt, Cell, Matrix, Pin, Probe
-from harness.model import CaseResult, Run
+from harness.result import CaseResult, Run
 from harness.store import Store
 from reports import write_report
 

@@ -5,7 +5,7 @@ import html.parser
 
 import msgspec
 
-from harness.model import CaseResult, Run
+from harness.result import CaseResult, Run
 from reports import html as renderer
 from reports.files import Links
 from reports.view import build

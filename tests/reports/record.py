@@ -1,7 +1,7 @@
 """Record a run for these tests: python tests/reports/record.py RUN-FOLDER STORE [GLOB...].
 
 Keeps the cases that match, and of the store only what the report copies; run it again when the
-records of ``harness/model.py`` change.
+records of ``harness/model.py`` and ``harness/result.py`` change.
 """
 
 import fnmatch
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.model import Run
+from harness.result import Run
 from harness.store import Store
 
 DATA = Path(__file__).parent / "data"

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from pages import Page, kernel_page
 
-from harness.model import CaseResult, Hunk, Judgement, Run, Status
+from harness.model import Hunk
+from harness.result import CaseResult, Judgement, Run, Status
 from reports import html, markdown, write_report
 from reports.view import build
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from pages import Page
 
-from harness.model import NameCoverage, NameUse
+from harness.result import NameCoverage, NameUse
 from reports import html, write_report
 from reports.view import build
 

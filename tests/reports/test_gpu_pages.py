@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from pages import Page
 
-from harness.model import Judgement, Parity, Run, Status
 from harness.parity.merge import parity_of
 from harness.parity.result import load_report
+from harness.result import Judgement, Parity, Run, Status
 from reports import html, markdown
 from reports.files import Links
 from reports.gpu import speed_chart

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pages import Page, kernel_page
 
-from harness.model import CaseResult, Comparison, Hunk, Judgement, Run
+from harness.model import Comparison, Hunk
+from harness.result import CaseResult, Judgement, Run
 from reports import html, markdown
 from reports.view import build
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from harness.model import Judgement, LedgerProblem, Run, Status
+from harness.result import Judgement, LedgerProblem, Run, Status
 from reports import html, markdown
 from reports.view import build
 

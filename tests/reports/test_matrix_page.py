@@ -6,7 +6,7 @@ import msgspec
 from pages import Page
 
 from harness.matrix import Matrix
-from harness.model import Run
+from harness.result import Run
 from harness.store import Store
 from reports import write_matrix, write_report
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import msgspec
 from pages import Page
 
-from harness.model import PluginProof, Run
+from harness.model import PluginProof
+from harness.result import Run
 from reports import html
 from reports.plugins import plugins_of
 from reports.view import build

@@ -16,8 +16,9 @@ from harness import corpus as corpora
 from harness import run as engine
 from harness.corpus import Corpus
 from harness.ledger import Expectation, Ledger
-from harness.model import Case, CaseResult, Part, Run
+from harness.model import Case
 from harness.opening import Opening
+from harness.result import CaseResult, Part, Run
 from harness.session import Session
 
 sys.path.insert(0, str(Path(__file__).parent))

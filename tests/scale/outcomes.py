@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from harness import ledger as ledgers
 from harness.ledger import Expectation, Ledger
-from harness.model import CaseResult, Run
+from harness.result import CaseResult, Run
 
 
 def ledger(entries: Sequence[Expectation] = ()) -> Ledger:

@@ -13,8 +13,8 @@ from harness.cli.app import app
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.history import History
-from harness.model import Run
 from harness.opening import Opening
+from harness.result import Run
 from harness.session import Session
 from harness.store import Store
 

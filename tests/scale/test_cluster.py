@@ -17,8 +17,8 @@ from harness import cluster
 from harness import run as engine
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import CaseResult
 from harness.opening import Opening
+from harness.result import CaseResult
 from harness.revision import revision
 from harness.session import Session
 

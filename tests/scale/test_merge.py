@@ -15,7 +15,7 @@ from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import Expectation
 from harness.merge import merge
-from harness.model import BitsOf, Parity, Run, Status
+from harness.result import BitsOf, Parity, Run, Status
 from harness.session import Session
 from harness.store import Store
 from reports import write_report

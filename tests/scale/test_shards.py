@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from harness import shards
 from harness.corpus import Corpus
 from harness.errors import HarnessError
-from harness.model import Case, Run, Target
+from harness.model import Case, Target
+from harness.result import Run
 
 COSTS = st.floats(min_value=0, max_value=1e4, allow_nan=False)
 
