@@ -148,10 +148,8 @@ def _measure(corpus: Corpus, cases: Sequence[Case], jobs: int) -> tuple[Times, l
         status = stack.enter_context(Console(stderr=True).status(""))
 
         def session(store: str, explaining: bool) -> Session:
-            opened = options.open_session(
-                corpus, Store(folder / store), "controlled", None, explaining=explaining
-            )
-            return stack.enter_context(opened)
+            opening = options.opening(Store(folder / store), explaining=explaining)
+            return stack.enter_context(opening.session(options.open_ledger(corpus)))
 
         plain, again, explained = (
             session("plain", False),

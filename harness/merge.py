@@ -45,6 +45,7 @@ def merge(runs: Mapping[str, Run], corpus: Corpus, ledger: Ledger) -> Run:
         seconds=max(run.seconds for run in runs.values()),
         lane=one.lane,
         command=_SEPARATOR.join(_union(run.command.split(_SEPARATOR) for run in runs.values())),
+        options=one.options,
         harness=one.harness,
         reference=one.reference,
         candidate=one.candidate,

@@ -18,10 +18,10 @@ class Opening(Record, frozen=True):
     stands in for a role's pins; ``plugins`` (names or paths) join the candidate, which is then
     called after them; ``store`` is a path. Paths are absolute."""
 
-    reference: str
-    candidate: str
-    lane: str
     store: str
+    reference: str = "fork"
+    candidate: str = "plugin"
+    lane: str = "controlled"
     overrides: dict[str, str] = {}
     plugins: tuple[str, ...] = ()
     fresh: bool = False
@@ -39,6 +39,21 @@ class Opening(Record, frozen=True):
             candidate = msgspec.structs.replace(candidate, role=candidate.role + AGAIN)
         return reference, candidate
 
+    def arguments(self) -> tuple[str, ...]:
+        """The options with which ``tlx-equiv run`` opens the same, each with its value; none
+        for what it does by itself."""
+        found = []
+        usual = Opening(self.store)
+        if (self.reference, self.candidate) != (usual.reference, usual.candidate):
+            found += ["--sides", f"{self.reference}:{self.candidate}"]
+        if self.lane != usual.lane:
+            found += ["--lane", self.lane]
+        for role, where in self.overrides.items():
+            found += ["--toolchain", f"{role}={where}"]
+        for plugin in self.plugins:
+            found += ["--plugin", plugin]
+        return tuple(found)
+
     def session(self, ledger: Ledger) -> Session:
         """A session over both sides, judged by ``ledger``."""
         reference, candidate = self.sides()
@@ -51,4 +66,5 @@ class Opening(Record, frozen=True):
             controls(self.lane, {each.role: each for each in (reference, candidate)}),
             fresh=self.fresh,
             explaining=self.explaining,
+            arguments=self.arguments(),
         )

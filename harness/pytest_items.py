@@ -15,7 +15,6 @@ import pytest
 
 from harness import corpus as corpora
 from harness.cli import options
-from harness.cli.inspect import reproduce
 from harness.corpus import Corpus
 from harness.errors import HarnessError
 from harness.ledger import GPU_STAGES, Expectation
@@ -23,7 +22,7 @@ from harness.model import Case
 from harness.parity import merge
 from harness.parity.session import architectures
 from harness.pytest_parity import Measurements, run_uid
-from harness.result import CaseResult, Judgement, Status
+from harness.result import CaseResult, Judgement, Status, reproduce
 from harness.session import Session
 
 STATE = pytest.StashKey["State"]()
@@ -56,13 +55,15 @@ class State:
         """The session, made on first use; ends the whole test run if it is void."""
         if self._session is None:
             store = self.config.getoption("--tlx-store")
-            self._session = options.open_session(
-                self.corpus,
+            opening = options.opening(
                 options.open_store(Path(store) if store else None),
                 self.config.getoption("--tlx-lane"),
                 self.config.getoption("--tlx-toolchain"),
                 explaining=False,
+                sides=self.config.getoption("--tlx-sides"),
+                plugins=self.config.getoption("--tlx-plugin"),
             )
+            self._session = opening.session(options.open_ledger(self.corpus))
             problems = [finding.error() for finding in self._session.findings if finding.problem]
             void = "; ".join(map(str, problems)) or self._session.void
             if void:
@@ -132,11 +133,12 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Evaluate the case (once per run) and turn its judgement into a test outcome."""
-        result = self.config.stash[STATE].evaluate(self.case)
+        state = self.config.stash[STATE]
+        result = state.evaluate(self.case)
         found = [j for j in result.judgements if j.stage == self.stage]
         if not found:
             pytest.skip(f"not compared: the outcome is {result.outcome}")
-        _settle(result, found[0])
+        _settle(result, found[0], state.session.arguments)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
         """The message alone for what the engine says; pytest's usual text for a defect."""
@@ -164,12 +166,14 @@ class ParityItem(CaseItem):
             pytest.skip(f"compiled for {self.case.target}, the GPU is {', '.join(sorted(mine))}")
         items = [item for item in self.session.items if isinstance(item, ParityItem)]
         among = [item.case for item in items if str(item.case.target) in mine]
-        result = self.config.stash[STATE].measure(self.case, among)
+        state = self.config.stash[STATE]
+        result = state.measure(self.case, among)
         if result.parity is None:
             pytest.skip(f"not launched: the outcome is {result.outcome}")
         order = list(Status)
         found = [j for j in result.judgements if j.stage in GPU_STAGES]
-        _settle(result, max(found, key=lambda judgement: order.index(judgement.status)))
+        worst = max(found, key=lambda judgement: order.index(judgement.status))
+        _settle(result, worst, state.session.arguments)
 
 
 class LedgerFile(pytest.File):
@@ -218,12 +222,12 @@ class LedgerItem(pytest.Item):
         return self.path, None, f"expectation {self.entry.id}"
 
 
-def _settle(result: CaseResult, judgement: Judgement) -> None:
+def _settle(result: CaseResult, judgement: Judgement, arguments: Sequence[str]) -> None:
     """Turn a judgement into the outcome of the test that is running."""
     if judgement.status in (Status.EXPECTED, Status.REFUSED):
         pytest.xfail(f"{judgement.expectation or judgement.verdict}: {judgement.reason}")
     if judgement.status is not Status.PASS:
-        raise Unexpected(failure_message(result, judgement))
+        raise Unexpected(failure_message(result, judgement, arguments))
 
 
 def _words(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
@@ -231,8 +235,9 @@ def _words(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
     return str(excinfo.value) if known else ""
 
 
-def failure_message(result: CaseResult, judgement: Judgement) -> str:
-    """Verdict, why, the first differing lines or diagnostics, and how to reproduce."""
+def failure_message(result: CaseResult, judgement: Judgement, arguments: Sequence[str]) -> str:
+    """Verdict, why, the first differing lines or diagnostics, and how to reproduce: with the
+    ``arguments`` that ``tlx-equiv run`` needs to open the same session."""
     lines = [f"{result.case.id} [{judgement.stage}]: {judgement.verdict}", judgement.reason]
     for comparison in result.comparisons:
         if comparison.stage != judgement.stage:
@@ -254,7 +259,7 @@ def failure_message(result: CaseResult, judgement: Judgement) -> str:
             if compilation.failure is not None:
                 lines.append(f"{role}: {compilation.failure.message}")
     lines += [f"{c.role}: {c.message}" for c in result.checks if not c.passed][:4]
-    lines.append(f"reproduce: {reproduce(result.case)}")
+    lines.append(f"reproduce: {reproduce(result.case, arguments)}")
     return "\n".join(line for line in lines if line)
 
 

@@ -22,7 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--tlx-target", action="append", metavar="T", help="only this target, e.g. cuda:90")
     add("--tlx-lane", default="controlled", help="controlled (default) or shipped")
     add("--tlx-store", metavar="DIR", help="where artifacts are kept (default: the cache)")
-    add("--tlx-toolchain", action="append", metavar="ROLE=WHERE", help="as in `tlx-equiv run`")
+    for name, value in (("toolchain", "ROLE=WHERE"), ("plugin", "NAME|FILE")):
+        words = f"as --{name} of `tlx-equiv run`"
+        add(f"--tlx-{name}", action="append", metavar=value, help=words)
+    add("--tlx-sides", default="fork:plugin", metavar="REFERENCE:CANDIDATE", help="likewise")
     parser.addini("tlx_corpus", "folders of kernels", type="paths", default=[])
 
 

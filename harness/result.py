@@ -6,7 +6,8 @@ Frozen records, as in ``harness.model``; ``Run`` is the contents of ``run.json``
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 
 from harness.explanation import Explanation
 from harness.model import Case, Comparison, Compilation, ToolchainIdentity, Verdict
@@ -128,6 +129,12 @@ class CaseResult(Record, frozen=True):
         return max((j.status for j in self.judgements), key=order.index, default=Status.BROKEN)
 
 
+def reproduce(case: Case, options: Iterable[str]) -> str:
+    """The command that runs this case alone, as a run with ``options`` did."""
+    corpus = case.folder.removesuffix("/" + case.kernel)
+    return shlex.join(["tlx-equiv", "run", case.id, "--corpus", corpus, *options])
+
+
 class Check(Record, frozen=True):
     """A FileCheck file run on one side's stage: ``passed``, and FileCheck's words if not."""
 
@@ -227,6 +234,7 @@ class Part(Record, frozen=True):
 class Run(Record, frozen=True):
     """One execution over a set of cases: the contents of ``run.json``.
 
+    ``options`` are those of ``tlx-equiv run`` that choose the same sides and lane.
     ``parity_device`` names the GPUs and driver of the parity results that were merged in.
     ``part`` is set where the cases were divided (``run --shard``): the ledger's own problems
     are then judged on the whole, when all shares are merged.
@@ -249,6 +257,7 @@ class Run(Record, frozen=True):
     coverage: tuple[NameCoverage, ...] = ()
     parity_device: str = ""
     part: Part | None = None
+    options: tuple[str, ...] = ()
 
     @property
     def covered_targets(self) -> tuple[str, ...]:

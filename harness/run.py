@@ -63,6 +63,7 @@ def execute(
         seconds=round(time.monotonic() - clock, 3),
         lane=session.lane,
         command=command,
+        options=session.arguments,
         harness=version,
         reference=session.roles[0],
         candidate=session.roles[1],

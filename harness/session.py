@@ -44,6 +44,7 @@ class Session:
     ``void`` says why nothing that this session measures would be a result (a plugin that is
     not loaded dynamically, two sides that are the same), or is empty. ``fresh`` compiles
     everything again, whatever is stored; ``explaining`` explains each case that differs.
+    ``arguments`` are the options of ``tlx-equiv run`` that open the same session.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Session:
         limits: Limits | None = None,
         fresh: bool = False,
         explaining: bool = True,
+        arguments: tuple[str, ...] = (),
     ) -> None:
         self.roles = (reference.role, candidate.role)
         self.toolchains = {t.role: t for t in (reference, candidate)}
@@ -66,6 +68,7 @@ class Session:
         self.controls = controls
         self.fresh = fresh
         self.explaining = explaining
+        self.arguments = arguments
         self.listings = Listings(candidate, store)
         # Children of one worker share its address space layout; a second opinion comes from
         # another worker, so that what depends on addresses shows.
@@ -228,6 +231,12 @@ class Session:
         if known is not None:
             return known
         left, right = (self.store.read(artifact) for artifact in pair)
+        if (left is None, right is None) != (pair[0] is None, pair[1] is None):
+            raise HarnessError(
+                f"store {self.store.root}",
+                f"an artifact of stage {name} was damaged or removed while it was needed",
+                "run again: it is made again; if that recurs, give another folder with --store",
+            )
         comparison = compare.compare(stage, left, right, self.listings, self._foreign_rules)
         self.store.save("compare", key, comparison)
         return comparison

@@ -48,11 +48,15 @@ class Store:
                 (self.root / name).mkdir(parents=True, exist_ok=True)
 
     def put(self, data: bytes) -> Artifact:
-        """Keep ``data``; returns its hash and size (uncompressed, bytes)."""
+        """Keep ``data``; returns its hash and size (uncompressed, bytes).
+
+        What lies there under its hash is believed only if it is what would be written.
+        """
         sha = digest(data)
         path = self.object_path(sha)
-        if not _used(path):
-            self._write(path, zstandard.compress(data, 1))
+        compressed = zstandard.compress(data, 1)
+        if not (_holds(path, compressed) and _used(path)):
+            self._write(path, compressed)
         return Artifact(sha, len(data))
 
     def get(self, sha: str) -> bytes | None:
@@ -106,6 +110,10 @@ class Store:
         """Whether there are bytes under this hash; they are verified when they are read."""
         return self.object_path(sha).exists()
 
+    def whole(self, hashes: Iterable[str]) -> bool:
+        """Whether the bytes with these hashes are all there, and sound."""
+        return all(self.get(sha) is not None for sha in hashes)
+
     def read(self, artifact: Artifact | None) -> bytes | None:
         """The artifact's bytes, or None where there is none to read."""
         return None if artifact is None else self.get(artifact.sha256)
@@ -142,7 +150,7 @@ class Store:
         if found is None:
             return None
         wanted = {artifact.sha256 for artifact in found.artifacts.values()}
-        return found if all(self.get(sha) is not None for sha in wanted) else None
+        return found if self.whole(wanted) else None
 
     def objects(self) -> Iterator[Path]:
         """Every object file, in no particular order."""
@@ -229,6 +237,13 @@ def _sound(compressed: bytes, sha: str) -> bytes | None:
     except (zstandard.ZstdError, MemoryError):  # a damaged head may claim any size
         return None
     return data if digest(data) == sha else None
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except OSError:  # what is there and cannot be read is written again
+        return False
 
 
 def _used(path: Path) -> bool:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from harness.change import alike
 from harness.explanation import AlignedPass, Count, Crossing, Resources
 from harness.model import Case
+from harness.result import reproduce
 from reports import charts, highlight
 from reports.gpu import ratio_words
 from reports.ladder import STAGES
@@ -127,12 +128,11 @@ def _tables(counts: Sequence[Count]) -> list[tuple[str, str, list[Count], list[C
     ]
 
 
-def _commands(case: Case) -> list[tuple[str, str]]:
+def _commands(case: Case, options: Sequence[str]) -> list[tuple[str, str]]:
     """What to type to see this case again: (label, command)."""
-    root = case.folder.removesuffix("/" + case.kernel)
     name = shlex.quote(case.id)
     return [
-        ("Run again", f"tlx-equiv run {name} --corpus {shlex.quote(root)}"),
+        ("Run again", reproduce(case, options)),
         ("Explain", f"tlx-equiv explain {name}"),
         ("Reproducer", f"tlx-equiv repro {name} --out reproducer"),
     ]

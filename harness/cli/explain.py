@@ -16,7 +16,7 @@ from harness.cli.inspect import CaseId
 from harness.errors import HarnessError
 from harness.explanation import AlignedPass, Explanation
 from harness.model import Verdict
-from harness.result import CaseResult, Run
+from harness.result import CaseResult, Run, reproduce
 from harness.toolchains import declared
 
 EVENTS = {"born": "red", "grows": "yellow", "shrinks": "cyan", "vanishes": "green"}
@@ -47,7 +47,7 @@ def explain(
         raise HarnessError(
             f"case {result.case.id}",
             "the run was made without explanations",
-            f"run it again: tlx-equiv run '{result.case.id}'",
+            f"run it again: {reproduce(result.case, record.options)}",
         )
     _where(console, record, found, every)
     _whose(console, record, found)

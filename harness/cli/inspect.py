@@ -11,15 +11,9 @@ from rich.text import Text
 
 from harness.cli import options
 from harness.errors import HarnessError
-from harness.model import Case
-from harness.result import CaseResult, Run
+from harness.result import CaseResult, Run, reproduce
 
 CaseId = Annotated[str, typer.Argument(help="Case id, or a glob that matches one case.")]
-
-
-def reproduce(case: Case) -> str:
-    """The command that runs this case alone."""
-    return f"tlx-equiv run '{case.id}' --corpus {_root(case)}"
 
 
 def show(case: CaseId, run: options.RunDir = options.OUT, json: options.Json = False) -> None:
@@ -64,7 +58,7 @@ def show(case: CaseId, run: options.RunDir = options.OUT, json: options.Json = F
                 Text(f"{comparison.stage}: {comparison.hunks_total} differences;"),
                 Text(f"see `tlx-equiv diff '{result.case.id}' --stage {comparison.stage}`"),
             )
-    console.print(Text(f"reproduce: {reproduce(result.case)}"))
+    console.print(Text(f"reproduce: {reproduce(result.case, record.options)}"))
 
 
 def diff(
@@ -136,7 +130,3 @@ def _names(run: Run) -> tuple[str, str]:
         for role in (run.reference, run.candidate)
     ]
     return named[0], named[1]
-
-
-def _root(case: Case) -> str:
-    return case.folder.removesuffix("/" + case.kernel)

@@ -58,15 +58,15 @@ def neutrality(
         for given in plugin or ALL:
             task = progress.add_task(given, total=len(cases))
             role, added, overrides = _candidate(given, toolchain)
-            with options.open_session(
-                found,
+            opening = options.opening(
                 options.open_store(store),
                 lane,
                 overrides,
                 explaining=False,
                 sides=f"{BASE}:{role}",
                 plugins=added,
-            ) as session:
+            )
+            with opening.session(options.open_ledger(found)) as session:
                 done = functools.partial(_advance, progress, task)
                 measured.append(engine.measure(session, given.split("+"), cases, jobs, done))
     if json:

@@ -117,9 +117,9 @@ class _Job(msgspec.Struct, frozen=True):
 
     def made(self, overrides: Sequence[str], command: str) -> Run:
         """Run the cases through the pair that ``overrides`` make of the pins."""
-        session = options.open_session(self.corpus, self.store, self.lane, overrides)
+        opening = options.opening(self.store, self.lane, overrides)
         words = sys.argv[1:] if command == "nightly" else [command, *self.arguments(overrides)]
-        with session:
+        with opening.session(options.open_ledger(self.corpus)) as session:
             return runs.execute(
                 session, self.corpus, self.cases, self.jobs, shlex.join(["tlx-equiv", *words])
             )
@@ -127,8 +127,7 @@ class _Job(msgspec.Struct, frozen=True):
     def arguments(self, overrides: Sequence[str]) -> list[str]:
         """The options with which ``tlx-equiv run`` does the same."""
         found = [word for folder in self.folders for word in ("--corpus", str(folder))]
-        found += [] if self.lane == "controlled" else ["--lane", self.lane]
-        return found + [word for text in overrides for word in ("--toolchain", text)]
+        return [*found, *options.opening(self.store, self.lane, overrides).arguments()]
 
     def recorded(
         self, channel: str, record: Run, past: History, arguments: Sequence[str]

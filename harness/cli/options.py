@@ -20,7 +20,6 @@ from harness.errors import HarnessError
 from harness.ledger import Ledger
 from harness.opening import Opening
 from harness.result import CaseResult, Run
-from harness.session import Session
 from harness.store import Store
 from harness.toolchains import cache_root, declared
 
@@ -102,33 +101,17 @@ def open_ledger(corpus: Corpus) -> Ledger:
     return ledgers.read((root / corpora.LEDGER for root in corpus.roots), datetime.date.today())
 
 
-def open_session(
-    corpus: Corpus,
-    store: Store,
-    lane: str,
-    overrides: Sequence[str] | None,
-    fresh: bool = False,
-    explaining: bool = True,
-    sides: str = SIDES,
-    plugins: Sequence[str] | None = None,
-) -> Session:
-    """A session over the two ``sides``, judged by the ledgers beside the corpora; the candidate
-    loads ``plugins`` besides its own, and is then called after them."""
-    return opening(store, lane, overrides, fresh, explaining, sides, plugins).session(
-        open_ledger(corpus)
-    )
-
-
 def opening(
     store: Store,
-    lane: str,
-    overrides: Sequence[str] | None,
+    lane: str = "controlled",
+    overrides: Sequence[str] | None = None,
     fresh: bool = False,
     explaining: bool = True,
     sides: str = SIDES,
     plugins: Sequence[str] | None = None,
 ) -> Opening:
-    """What the options say of a session; see ``harness.opening``."""
+    """What the options say of a session: over the two ``sides``, of which the candidate loads
+    ``plugins`` besides its own, and is then called after them."""
     roles = sides.split(":")
     if len(roles) != 2:
         raise HarnessError(

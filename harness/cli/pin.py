@@ -60,7 +60,8 @@ def pin(
     pair = [text for text in overrides if text.partition("=")[0] in nightly.ROLES]
     arguments = [word for text in pair for word in ("--toolchain", text)]
     command = shlex.join(["tlx-equiv", "run", *arguments])
-    with options.open_session(found, options.open_store(store), "controlled", pair) as session:
+    opening = options.opening(options.open_store(store), overrides=pair)
+    with opening.session(options.open_ledger(found)) as session:
         record = runs.execute(session, found, cases, jobs, command)
     edits = [] if record.void else _edits(published, record)
     if not dry_run:

@@ -66,8 +66,8 @@ def planted(
     errors = Console(stderr=True)
     waiting = "another self-check is running; waiting for it"
     with (
-        options.open_session(
-            corpus, options.open_store(store), "controlled", None, explaining=False
+        options.opening(options.open_store(store), explaining=False).session(
+            options.open_ledger(corpus)
         ) as session,
         working_folder(lambda: errors.print(waiting)) as folder,
     ):

@@ -37,7 +37,7 @@ def cross(worker: Worker, fingerprint: str, case: Case, handover: str, store: St
     """
     key = digest(_key(fingerprint, worker, case, [handover]))
     known = store.load("cross", key, Crossed)
-    if known is not None:
+    if known is not None and store.whole(known.artifacts.values()):
         return known
     data = store.get(handover)
     if data is None:
@@ -73,7 +73,7 @@ def graft(
         _key(fingerprint, worker, case, [f"{i} {s.adder} {s.arguments} {x}" for i, s, x in items])
     )
     known = store.load("graft", key, Grafted)
-    if known is not None:
+    if known is not None and store.whole(known.outputs.values()):
         return known
     outputs: dict[str, str] = {}
     errors: dict[str, str] = {}

@@ -1,5 +1,6 @@
 """The pytest plugin as its users see it: ids, outcomes, messages, xdist, exit statuses."""
 
+import shlex
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -49,8 +50,43 @@ def test_an_unexpected_difference_fails_with_verdict_lines_and_command(project: 
         ]
     )
     result.stdout.fnmatch_lines(["copy/fp32-256@cuda:90 [[]ptx[]]: DIFFERENT"])
-    result.stdout.fnmatch_lines(["reproduce: tlx-equiv run 'copy/fp32-256@cuda:90' --corpus *"])
+    result.stdout.fnmatch_lines(["reproduce: tlx-equiv run copy/fp32-256@cuda:90 --corpus *"])
     assert compiled(project) == 2
+
+
+DROPS_A_PASS = """
+from triton._C.libtriton import passes
+
+
+def inspect_stages(backend, stages, options, language, capability):
+    make_ttgir = stages["ttgir"]
+
+    def without_coalescing(module, metadata):
+        usual = passes.ttgpuir.add_coalesce
+        passes.ttgpuir.add_coalesce = lambda manager: None
+        try:
+            return make_ttgir(module, metadata)
+        finally:
+            passes.ttgpuir.add_coalesce = usual
+
+    stages["ttgir"] = without_coalescing
+"""
+
+
+def test_a_plugin_is_tested_and_the_command_shown_loads_it_too(project: pytest.Pytester):
+    hook = project.path / "idea.py"
+    hook.write_text(DROPS_A_PASS)
+    given = ("--tlx-sides", "plugin:plugin", "--tlx-plugin", "idea.py", "--tlx-lane", "shipped")
+    result = run(project, "-k", "ttir or ttgir", *given)
+    result.assert_outcomes(passed=1, failed=1, deselected=7)
+    (shown,) = [line for line in result.outlines if line.startswith("reproduce: ")]
+    command = shlex.split(shown.removeprefix("reproduce: "))
+    assert command[-6:] == [
+        *("--sides", "plugin:plugin", "--lane", "shipped", "--plugin", str(hook))
+    ]
+    again = project.run(sys.executable, "-m", "harness.cli", *command[1:], "--store", "store")
+    assert again.ret == 1
+    again.stdout.fnmatch_lines(["*copy/fp32-256@cuda:90*"])
 
 
 def test_an_expected_difference_is_xfail_with_its_reason_and_under_xdist(project: pytest.Pytester):

@@ -57,6 +57,15 @@ def test_a_truncated_object_makes_its_manifest_absent(tmp_path: Path):
     assert store.load_compilation("key") is None
 
 
+def test_what_is_kept_again_replaces_what_was_damaged_meanwhile(tmp_path: Path):
+    store = Store(tmp_path)
+    kept = store.put(b"code" * 100)
+    (path,) = store.objects()
+    path.write_bytes(b"another format, or nonsense")
+    assert store.put(b"code" * 100) == kept
+    assert store.get(kept.sha256) == b"code" * 100
+
+
 def test_a_malformed_manifest_is_absent_and_removed(tmp_path: Path):
     store = Store(tmp_path)
     path = tmp_path / "manifests" / "compile" / "key.json"

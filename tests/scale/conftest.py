@@ -59,7 +59,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """One session for all runs here; one store, also for other processes of this test run."""
     base = tmp_path_factory.getbasetemp()
     store = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "scale-store"
-    with Opening("fork", "plugin", "controlled", str(store)).session(ledger()) as made:
+    with Opening(str(store)).session(ledger()) as made:
         yield made
 
 

@@ -78,7 +78,7 @@ def compiling(worker: psutil.Process) -> bool:
 
 
 def test_no_worker_is_one_clear_error(dask: Dask, corpus: Corpus, session):
-    opening = Opening("fork", "plugin", "controlled", str(session.store.root))
+    opening = Opening(str(session.store.root))
     with pytest.raises(HarnessError, match="has had no worker for"):
         cluster.Cluster(dask.address, opening, session, patience=0.5).evaluate_all(
             corpus.cases[:2], lambda case, found: None
@@ -88,7 +88,7 @@ def test_no_worker_is_one_clear_error(dask: Dask, corpus: Corpus, session):
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense"])
 def test_no_scheduler_is_one_clear_error(address: str, session: Session, monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT", 0.3)
-    opening = Opening("fork", "plugin", "controlled", str(session.store.root))
+    opening = Opening(str(session.store.root))
     with pytest.raises(HarnessError, match="no Dask scheduler answers there"):
         cluster.Cluster(address, opening, session).evaluate_all([], lambda *_: None)
 
@@ -145,7 +145,7 @@ def test_a_lost_scheduler_is_one_clear_error(
         told.append(found)
         dask.processes[0].kill()
 
-    opening = Opening("fork", "plugin", "controlled", str(session.store.root))
+    opening = Opening(str(session.store.root))
     with pytest.raises(HarnessError, match="its scheduler was lost"):
         cluster.Cluster(dask.address, opening, session, patience=2.0).evaluate_all(
             corpus.cases, done
@@ -155,7 +155,7 @@ def test_a_lost_scheduler_is_one_clear_error(
 
 
 def test_a_worker_refuses_what_it_cannot_do_alike(corpus: Corpus, session: Session):
-    opening = msgspec.json.encode(Opening("fork", "plugin", "controlled", "/nowhere"))
+    opening = msgspec.json.encode(Opening("/nowhere"))
     case = corpus.cases[0]
     with pytest.raises(HarnessError, match="another version of tlx-equiv"):
         cluster._evaluate("t", opening, msgspec.json.encode(case), "0")
@@ -166,7 +166,7 @@ def test_a_worker_refuses_what_it_cannot_do_alike(corpus: Corpus, session: Sessi
 
 def test_without_dask_the_way_out_is_named(session: Session, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    opening = Opening("fork", "plugin", "controlled", str(session.store.root))
+    opening = Opening(str(session.store.root))
     with pytest.raises(HarnessError, match="Dask is not installed here") as caught:
         cluster.Cluster("tcp://127.0.0.1:1", opening, session).evaluate_all([], lambda *_: None)
     assert "pip install" in caught.value.way_out

@@ -19,7 +19,7 @@ GEMM = "dots/pipelined_gemm/fp16-128x128x64-w4-b3@cuda:90"
 
 def test_the_boundary_is_found_and_what_cannot_be_made_is_skipped(pinned, older, store):
     case = corpora.load([corpora.DEFAULT]).select([GEMM])[0]
-    opening = Opening("fork", "plugin", "controlled", str(store.root), explaining=False)
+    opening = Opening(str(store.root), explaining=False)
     versions = ["0.0.0", older, "0.0.1", pinned["plugin"]]
     found = hunt(case, declared().role("plugin"), versions, opening, lambda words: None)
     assert [step.version for step in found.tried] == versions
@@ -32,7 +32,7 @@ def test_the_boundary_is_found_and_what_cannot_be_made_is_skipped(pinned, older,
 
 
 def test_no_version_that_can_be_judged_is_an_error_with_the_reason(probes, store):
-    opening = Opening("fork", "plugin", "controlled", str(store.root), explaining=False)
+    opening = Opening(str(store.root), explaining=False)
     with pytest.raises(HarnessError, match="none of its 2 versions") as caught:
         hunt(
             probes[0],
