@@ -129,3 +129,17 @@ def test_lanes_differ_in_what_both_sides_are_given(
     given = toolchains.controls(lane, {"fork": fork, "plugin": plugin})
     assert bool(given.env) == (lane == "controlled")
     assert ("option sanitize_overflow" in given.described) == (lane == "controlled")
+
+
+def test_an_artifact_that_vanishes_while_it_is_needed_is_no_verdict(
+    fork: toolchains.Toolchain, plugin: toolchains.Toolchain, write_kernel, tmp_path: Path
+):
+    (case,) = corpus.load([write_kernel("good")]).cases
+    with session(plugin, fork, tmp_path) as judging:
+        first = judging.compile(case)
+        judging.store.object_path(first["fork"].artifacts["ptx"].sha256).unlink()
+        with pytest.raises(HarnessError, match="ptx was damaged or removed"):
+            judging.conclude(case, first)
+        result = judging.evaluate(case)
+    assert verdicts(result)["ptx"] in (Verdict.IDENTICAL, Verdict.DIFFERENT)
+    assert not any(comparison.note for comparison in result.comparisons)

@@ -28,6 +28,10 @@ def test_grafts_in_a_chain_and_alone_and_the_compilation_agree(
         chained = graft(worker, "print", case, items, store, read)
         # In the other order no graft's input is what a graft before it made.
         alone = graft(worker, "print", case, items[::-1], store, read)
+        store.object_path(chained.outputs[items[0][0]]).write_bytes(b"nonsense")
+        mended = graft(worker, "print", case, items, store, read)
+    assert mended == chained
+    assert store.whole(mended.outputs.values())
     assert len(items) > 10
     assert not chained.errors and not alone.errors
     assert chained.outputs == alone.outputs

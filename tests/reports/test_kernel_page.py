@@ -1,5 +1,7 @@
 """A kernel's page: ladder, trace, attribution, hunks, counts, and the case itself."""
 
+import shlex
+
 import msgspec
 import pytest
 from pages import kernel_page
@@ -113,6 +115,14 @@ def test_the_case_can_be_reproduced(page_of, result_of):
     assert case.source.splitlines()[0] in gemm.text
     for name, value in case.constexprs.items():
         assert f"{name}={value!r}" in gemm.text
+
+
+def test_the_command_to_reproduce_chooses_what_the_run_chose(run, result_of):
+    chosen = ("--sides", "upstream:upstream", "--plugin", "/tmp/my idea.py")
+    other = msgspec.structs.replace(run, options=chosen)
+    gemm = kernel_page(other, result_of("dots/pipelined_gemm"))
+    (button,) = [b for b in gemm.all("button") if " run " in b.attributes.get("data-copy", "")]
+    assert shlex.split(button.attributes["data-copy"])[-4:] == [*chosen]
 
 
 @pytest.mark.parametrize("count", [LINES_SHOWN, LINES_SHOWN + 1, 500])
