@@ -125,7 +125,12 @@ def _manifests(
 def _snapshots(side: Compilation, source: Store, store: Store) -> Iterator[Finding]:
     text = source.read(side.artifacts["ttir"]) or b""
     sha = digest(text)
-    for name, damage in DAMAGES.items():
+
+    def other_text(path: Path, choice: random.Random) -> None:
+        """Sound in itself, but not what its hash says."""
+        store.keep_snapshots(side.key, [(sha, text + b" ")])
+
+    for name, damage in {**DAMAGES, "other contents": other_text}.items():
         store.keep_snapshots(side.key, [(sha, text)])
         path = store.snapshots_path(side.key)
         damage(path, random.Random(f"{side.case} {side.role} {name}"))
