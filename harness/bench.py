@@ -39,11 +39,12 @@ from rich.table import Table
 
 from harness.batches import evaluate_all
 from harness.cli import options
-from harness.compile import ROOT, default_jobs, target_of
+from harness.compile import default_jobs, target_of
 from harness.corpus import Corpus
 from harness.model import Case
 from harness.session import Session
 from harness.store import Store
+from harness.workers import ROOT
 
 BARE = """
 import json, os, sys, tempfile, time

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from harness.compile import Worker
 from harness.model import Compilation, Failure
 from harness.result import CaseResult, NameCoverage, NameUse
 from harness.scratch import scratch
 from harness.store import Store, digest
+from harness.workers import Worker
 
 Surface = dict[str, tuple[str, str | None]]
 WORDS = 300  # characters of a diagnostic

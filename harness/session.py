@@ -14,7 +14,7 @@ import filelock
 import msgspec
 
 from harness import checks, compare, coverage, explain, judge
-from harness.compile import Limits, Worker, compile_case
+from harness.compile import compile_case
 from harness.errors import HarnessError
 from harness.explanation import Explanation
 from harness.ledger import Ledger
@@ -34,6 +34,7 @@ from harness.toolchains import (
     preflight,
     proof_problems,
 )
+from harness.workers import Limits, Worker
 
 AGAIN = "-again"  # the name of a candidate that is meant to be the reference itself
 

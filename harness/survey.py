@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from harness import compare, judge, toolchains, worker
-from harness.compile import Worker, compile_case, compile_key
+from harness.compile import compile_case, compile_key
 from harness.errors import HarnessError
 from harness.matrix import Attempt, Cell, Matrix, Pin, Probe
 from harness.model import Case, Compilation, Outcome
@@ -32,6 +32,7 @@ from harness.toolchains import (
     proof_findings,
 )
 from harness.toolchains.published import override
+from harness.workers import Worker
 
 Progress = Callable[[str], None]
 Version = tuple[str, str]

@@ -14,7 +14,8 @@ from harness import compare
 from harness.explain import attribute
 from harness.explain.align import Read, align, measure, stage_of
 from harness.explain.counts import compare_counts
-from harness.explain.cross import cross, graft
+from harness.explain.cross import graft
+from harness.explain.crossings import cross_all
 from harness.explain.grafts import Side, graft_all
 from harness.explain.kinds import classify, summarise
 from harness.explain.resources import resources
@@ -22,7 +23,6 @@ from harness.explanation import (
     AlignedPass,
     Birth,
     Count,
-    Crossing,
     Explanation,
     Graft,
     Resources,
@@ -62,7 +62,7 @@ def explain(
         sides = [side[2].role for side in (left, right) if not side[2].trace]
         gaps.append(f"no pass trace: {' and '.join(sides)} ran no pass")
     both = all(side[2].outcome is Outcome.OK for side in (left, right))
-    matrix = _matrix(case, left, right, store) if both else ()
+    matrix = cross_all(case, left, right, store) if both else ()
     if both:
         attributions, evidence = attribute.attribute(births, rows, matrix, comparisons, roles)
     else:
@@ -208,58 +208,6 @@ def _acts(row: AlignedPass, left: Compilation, right: Compilation) -> bool:
     """Whether a pass of one side changed that side's IR at all."""
     trace, at = (left.trace, row.left) if row.left is not None else (right.trace, row.right)
     return at is not None and at > 0 and trace[at].sha256 != trace[at - 1].sha256
-
-
-def _matrix(case: Case, left: Side, right: Side, store: Store) -> tuple[Crossing, ...]:
-    """Each side's TTGIR through each side's back end, the self-crossings being the control."""
-    cells = []
-    for back, front in ((left, right), (right, left)):
-        other = _cell(case, front, back, (left, right), store)
-        if back[2].role in other.equals:
-            own = Crossing(
-                back[2].role,
-                back[2].role,
-                equals=(back[2].role,),
-                note=f"not run: {front[2].role}'s TTGIR came through to the same code",
-            )
-        else:
-            own = _cell(case, back, back, (left, right), store)
-            if not own.void and back[2].role not in own.equals:
-                void = "feeding a side its own TTGIR does not reproduce its own assembly"
-                own = msgspec.structs.replace(own, void=void)
-            other = msgspec.structs.replace(other, void=other.void or own.void)
-        cells += [own, other]
-    return tuple(cells)
-
-
-def _cell(case: Case, front: Side, back: Side, sides: tuple[Side, Side], store: Store) -> Crossing:
-    """``front``'s TTGIR through ``back``'s back end, and which side's assembly came out."""
-    roles = front[2].role, back[2].role
-    handover = front[2].artifacts.get("handover")
-    if handover is None:
-        return Crossing(*roles, void="no module reached the back end")
-    crossed = cross(back[0], back[1], case, handover.sha256, store)
-    stage = case.target.stages[-2]
-    ours = crossed.artifacts.get(stage)
-    equals = []
-    for side in sides:
-        theirs = side[2].artifacts.get(stage)
-        if ours and theirs and _equal(stage, ours, theirs.sha256, store):
-            equals.append(side[2].role)
-    return Crossing(
-        *roles,
-        artifacts=crossed.artifacts,
-        equals=tuple(equals),
-        rewrites=tuple(filter(None, [crossed.rewrites])),
-        void=crossed.failure,
-    )
-
-
-def _equal(stage: str, left: str, right: str, store: Store) -> bool:
-    if left == right:
-        return True
-    texts = store.get(left), store.get(right)
-    return bool(texts[0] and texts[1] and compare.equivalent(stage, texts[0], texts[1]))
 
 
 def _accepted_elsewhere(

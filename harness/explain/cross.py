@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness.compile import Worker, options_for, target_of
+from harness.compile import options_for, target_of
 from harness.explain.rewrites import candidates
 from harness.model import Case, PassStep
 from harness.record import Record
 from harness.scratch import scratch
 from harness.store import Store, digest
+from harness.workers import Worker
 
 
 class Crossed(Record, frozen=True):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.compare import difference_size
-from harness.compile import Worker
 from harness.explain.align import Read, stage_of
 from harness.explain.cross import Grafted, graft
 from harness.explanation import AlignedPass, Graft
 from harness.model import Case, Compilation, PassStep
 from harness.store import Store
+from harness.workers import Worker
 
 Side = tuple[Worker, str, Compilation]
 

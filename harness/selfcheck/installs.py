@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from harness import compare
-from harness.compile import Worker, compile_case, compile_key
+from harness.compile import compile_case, compile_key
 from harness.errors import HarnessError
 from harness.ledger import Ledger
 from harness.model import Case, Compilation, ToolchainIdentity, Verdict
@@ -30,6 +30,7 @@ from harness.toolchains import (
     proof_problems,
     verify,
 )
+from harness.workers import Worker
 
 GROUP = "toolchains"
 _MARK = b"GCC: ("  # in `.comment` of every library: the name of a compiler, read by nobody

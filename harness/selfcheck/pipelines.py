@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import planting
-from harness.compile import Worker, compile_case
+from harness.compile import compile_case
 from harness.ledger import Ledger
 from harness.model import Case, Compilation, PassStep, Verdict
 from harness.record import Record
@@ -32,6 +32,7 @@ from harness.toolchains import (
     identify,
     overlaid,
 )
+from harness.workers import Worker
 
 KERNELS = (
     "async_copy/ring_copy/fp32-3x128@cuda:90",

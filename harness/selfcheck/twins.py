@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness.compile import Worker, compile_case
+from harness.compile import compile_case
 from harness.model import Case, Compilation
 from harness.selfcheck.table import Finding
 from harness.store import Store
 from harness.toolchains import controls, ensure, identify
+from harness.workers import Worker
 
 GROUP = "self against self"
 DATE = 1_700_000_000  # seconds since 1970

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import corpus, toolchains
-from harness.compile import Limits, Worker, compile_case
+from harness.compile import compile_case
 from harness.errors import HarnessError
 from harness.model import Case, Compilation, Outcome
 from harness.store import Store
 from harness.worker.stepping import parse_pipeline
+from harness.workers import Limits, Worker
 
 LIMITS = Limits(deadline=20.0, disk=64 << 20)
 

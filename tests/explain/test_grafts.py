@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from harness import corpus, toolchains
-from harness.compile import Worker, compile_case
+from harness.compile import compile_case
 from harness.explain.cross import graft
 from harness.store import Store
+from harness.workers import Worker
 
 CASE = "async_copy/ring_copy/*cuda:90"
 
