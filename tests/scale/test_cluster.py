@@ -33,7 +33,8 @@ class Dask:
         self.file = folder / "scheduler.json"
         self.processes: list[subprocess.Popen[bytes]] = []
         self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        self._wait(self.file.exists)
+        # Dask writes the file in place: it exists before it is whole.
+        self._wait(lambda: self.file.exists() and self.file.read_text().rstrip().endswith("}"))
         self.address = json.loads(self.file.read_text())["address"]
 
     def worker(self) -> psutil.Process:
