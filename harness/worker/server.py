@@ -21,7 +21,7 @@ import sys
 import time
 from typing import Any
 
-from harness.worker import hooks, identity, jobs, loading, stepping
+from harness.worker import hooks, identity, jobs, loading, printing, stepping
 
 HEAD, TAIL = 32 << 10, 32 << 10
 POLL = 0.25
@@ -270,6 +270,7 @@ def main(argv: list[str]) -> None:
     loading.extend(descriptors, libtriton)
     after = identity.after_import(before, descriptors)
     warm(given["preload"])
+    printing.locate(libtriton)
     stepping.install(libtriton)
     hooks.install([d["hook"] for d in descriptors if d["hook"]])
     identity.prove_hooks(after)

@@ -17,6 +17,8 @@ import time
 import types
 from typing import Any, Callable, Iterator, Protocol
 
+from harness.worker import printing
+
 CHECKPOINTS = {"make_ttir": "ttir", "make_ttgir": "ttgir"}
 BACK_END = "make_llir"
 
@@ -71,6 +73,7 @@ def install(libtriton: Any) -> None:
                 observer.begun = True
                 text = module.str_nodebug()
                 observer.passed(_step("front end", "front end", "", "", "", "", 0.0, text), text)
+                printing.assume_verified()  # the fork's front end may leave what its passes mend
             if observer is not None and manager == BACK_END:
                 observer.handing_over(str(module))
             text = ""
